@@ -13,7 +13,7 @@
  * async-signal-safe as well.
  *
  * A pokeable clock (struct hf__alarm) is a timerfd on CLOCK_BOOTTIME plus an
- * eventfd: the keeper sleeps on it, also through a suspend.
+ * eventfd: the timer thread sleeps on it, also through a suspend.
  */
 #ifndef HF_BASE_WAKE_H
 #define HF_BASE_WAKE_H

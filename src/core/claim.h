@@ -75,8 +75,8 @@ struct hf__claim {
     uint64_t granted_fence;
 
     struct hf__watching watching;
-    struct hf__duty duty;      /* tries the give-back again */
-    struct hf__link debt_link; /* in client->debts while the duty waits */
+    struct hf__timer_task timer_task; /* tries the give-back again */
+    struct hf__link debt_link; /* in client->debts while the timer task waits */
     hf__time moot_at;          /* the store's lease is surely over */
     char key_bytes[HF__KEY_MAX];
 };

@@ -33,7 +33,7 @@ void hf__client_unref(struct hf_client *c)
         hf__session_fini(&c->main[i]);
     }
     hf__session_fini(&c->renew);
-    hf__keeper_fini(&c->keeper);
+    hf__timer_thread_fini(&c->timer_thread);
     hf__stepper_fini(&c->stepper);
     hf__event_queue_fini(&c->events);
     hf__map_fini(&c->name_queues);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client is made of. Lock order: a grant's mutex, then the client's,
- * then a session's, the keeper's or the event queue's; none is held while the
- * store is asked or a callback of the application runs.
+ * then a session's, the timer thread's or the event queue's; none is held while
+ * the store is asked or a callback of the application runs.
  */
 #ifndef HF_CORE_CLIENT_H
 #define HF_CORE_CLIENT_H
@@ -11,11 +11,11 @@
 #include "src/base/map.h"
 #include "src/core/contention.h"
 #include "src/core/event_queue.h"
-#include "src/core/keeper.h"
 #include "src/core/sentry.h"
 #include "src/core/session.h"
 #include "src/core/stepper.h"
 #include "src/core/sweeper.h"
+#include "src/core/timer_thread.h"
 #include "src/core/watcher.h"
 
 /* Names of which a client remembers the highest fence; a newer name may push
@@ -33,7 +33,7 @@ struct hf_client {
     struct hf__settings settings;
     struct hf__counters counters;
     atomic_int waiting;   /* acquires under way */
-    atomic_bool is_ready; /* renewal session and keeper run */
+    atomic_bool is_ready; /* renewal session and timer thread run */
     struct hf__url *url;
     char *allow;
     const char *prefix;
@@ -42,7 +42,7 @@ struct hf_client {
     int n_main;
     /* Renewals and give-backs; led by its runner alone. */
     struct hf__session renew;
-    struct hf__keeper keeper;
+    struct hf__timer_thread timer_thread;
     struct hf__sentry sentry;
     struct hf__stepper stepper;
     struct hf__watchers watchers;
@@ -71,13 +71,13 @@ HF_MUST_CHECK int hf__client_usable(const struct hf_client *, hf_error *err);
 struct hf_client *hf__client_ref(struct hf_client *);
 void hf__client_unref(struct hf_client *);
 
-/* Do the renewal session and the keeper run? Thread: any. */
+/* Do the renewal session and the timer thread run? Thread: any. */
 static inline bool hf__client_is_ready(const struct hf_client *c)
 {
     return atomic_load(&c->is_ready);
 }
-/* The renewal session and the keeper, before the first grant. HF_OK or what
- * kept them from starting. Thread: user. Blocks: up to io_timeout. */
+/* The renewal session and the timer thread, before the first grant. HF_OK or
+ * what kept them from starting. Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);
 /* The same in steps: true once u->result says how it went, else the parker is
  * unparked when it does. Parker and err are the caller's to set, all else is

@@ -3,8 +3,8 @@
  * Settling what nobody waits for. This file decides when a token that may
  * own a name, or stand in its line, is given back, and when that is no longer
  * needed. Runs on whoever executed the request, on the runner and on the
- * keeper; blocks nobody, but a new claim of this client on the name waits until
- * it is done.
+ * timer thread; blocks nobody, but a new claim of this client on the name waits
+ * until it is done.
  */
 #include "src/core/debt.h"
 
@@ -14,7 +14,7 @@
 
 static void close_debt(struct hf__claim *c)
 {
-    hf__keeper_cancel(&c->client->keeper, &c->duty);
+    hf__timer_thread_cancel(&c->client->timer_thread, &c->timer_task);
     hf__name_queue_attempted(c, c->request.op.result);
     hf__client_settle(c->client);
     hf__claim_unref(c);
@@ -25,9 +25,9 @@ static void send_release(struct hf__claim *c)
     hf__session_submit(hf__client_session(c->client, &c->key), &c->request);
 }
 
-static void fire(struct hf__duty *duty, hf__time now)
+static void fire(struct hf__timer_task *timer_task, hf__time now)
 {
-    struct hf__claim *c = HF__ELEMENT(duty, struct hf__claim, duty);
+    struct hf__claim *c = HF__ELEMENT(timer_task, struct hf__claim, timer_task);
 
     (void)now;
     hf__mutex_lock(&c->client->mutex);
@@ -49,8 +49,8 @@ static void release_done(struct hf__request *q)
     hf__mutex_lock(&c->client->mutex);
     hf__list_push(&c->client->debts, &c->debt_link);
     hf__mutex_unlock(&c->client->mutex);
-    hf__keeper_set(&c->client->keeper, &c->duty,
-                   hf__lease_give_back_at(now, c->lease_ms), 0);
+    hf__timer_thread_set(&c->client->timer_thread, &c->timer_task,
+                         hf__lease_give_back_at(now, c->lease_ms), 0);
 }
 
 static void tell(const struct hf__claim *c)
@@ -66,7 +66,7 @@ static void give_back(struct hf__claim *c)
 
     HF_ASSERT(c->use == HF__USE_DEBT);
     c->moot_at = hf__client_moot_at(c->client, hf__now(), c->lease_ms);
-    c->duty.fire = fire;
+    c->timer_task.fire = fire;
     memset(&c->request, 0, sizeof c->request);
     op->kind = HF__OP_RELEASE;
     op->key = c->key;

@@ -186,8 +186,8 @@ static struct hf_client *client_of(struct hf__sweeper *w)
 static void set_timer(struct hf_client *c, int64_t ms)
 {
     if (hf__client_close_by(c).ns == HF__NEVER.ns) {
-        hf__keeper_set(&c->keeper, &c->sweeper.duty,
-                       hf__after_ms(hf__now(), ms), 0);
+        hf__timer_thread_set(&c->timer_thread, &c->sweeper.timer_task,
+                             hf__after_ms(hf__now(), ms), 0);
     }
 }
 
@@ -237,9 +237,10 @@ static void swept(struct hf__request *q)
     set_timer(c, PAUSE_MS);
 }
 
-static void fire(struct hf__duty *duty, hf__time now)
+static void fire(struct hf__timer_task *timer_task, hf__time now)
 {
-    struct hf__sweeper *w = HF__ELEMENT(duty, struct hf__sweeper, duty);
+    struct hf__sweeper *w =
+        HF__ELEMENT(timer_task, struct hf__sweeper, timer_task);
     struct hf_client *c = client_of(w);
     struct hf__session *s = NULL;
 
@@ -266,12 +267,12 @@ int hf__sweeper_start(struct hf_client *c, hf_error *err)
     if (w->period_ms == 0) {
         return HF_OK;
     }
-    if (hf__keeper_start(&c->keeper) != HF_OK) {
+    if (hf__timer_thread_start(&c->timer_thread) != HF_OK) {
         return hf__fail(err, HF_EUNAVAIL,
                         "the system gives no thread for gc=: raise the limit "
                         "(ulimit -u)");
     }
-    w->duty.fire = fire;
+    w->timer_task.fire = fire;
     set_timer(c, hf__random_between(0, w->period_ms));
     return HF_OK;
 }

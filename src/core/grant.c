@@ -5,7 +5,7 @@
  * and decides whether a grant comes in time and with a fence that rises; what a
  * grant does is decided in grant_fsm.c, releasing is release.c's, renewing by
  * hand renew.c's. Called by users' threads and the one that steps for them, by
- * the keeper, which ticks, and by whoever executed a pending operation.
+ * the timer thread, which ticks, and by whoever executed a pending operation.
  */
 #include "src/core/grant.h"
 
@@ -44,7 +44,8 @@ bool hf__grant_is_ours(const struct hf__grant *h)
     return h->fsm.phase == HF__PHASE_HELD || h->fsm.phase == HF__PHASE_AT_RISK;
 }
 
-/* The clock may be ahead of the keeper, who has yet to find it expired. */
+/* The clock may be ahead of the timer thread, who has yet to find it
+ * expired. */
 hf_reason hf__grant_reason(const struct hf__grant *h)
 {
     hf_reason reason = (hf_reason)atomic_load(&h->reason);
@@ -159,8 +160,9 @@ unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
 
         /* Only a renewal may come early: at a deadline that is merely near
          * there is nothing to do yet. */
-        hf__keeper_set(&h->client->keeper, &h->duty, due,
-                       due.ns == h->fsm.renew_at.ns ? renewal_slack(h) : 0);
+        hf__timer_thread_set(&h->client->timer_thread, &h->timer_task, due,
+                             due.ns == h->fsm.renew_at.ns ? renewal_slack(h)
+                                                          : 0);
     }
     return actions;
 }
@@ -373,8 +375,8 @@ static void end_give_back(struct hf__grant *h, const struct hf__op *op)
     h->owes = false;
     h->is_owing = set_retry(h, is_open);
     if (h->is_owing) {
-        hf__keeper_set(&h->client->keeper, &h->duty,
-                       hf__lease_give_back_at(now, h->fsm.lease_ms), 0);
+        hf__timer_thread_set(&h->client->timer_thread, &h->timer_task,
+                             hf__lease_give_back_at(now, h->fsm.lease_ms), 0);
     }
 }
 
@@ -432,10 +434,10 @@ static void pending_done(struct hf__request *q)
     hf__grant_unref(h);
 }
 
-/* The keeper's call: a renewal or the deadline is due, or a give-back. */
-static void fire(struct hf__duty *duty, hf__time now)
+/* The timer thread's call: a renewal or the deadline is due, or a give-back. */
+static void fire(struct hf__timer_task *timer_task, hf__time now)
 {
-    struct hf__grant *h = HF__ELEMENT(duty, struct hf__grant, duty);
+    struct hf__grant *h = HF__ELEMENT(timer_task, struct hf__grant, timer_task);
     unsigned actions = 0;
 
     /* Its last owner may just have let go, and now waits for this to end. */
@@ -505,7 +507,7 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     h->min_hold_ms = opts->min_hold_ms;
     h->manner = hf__manner_of(opts);
     h->slot = -1;
-    h->duty.fire = fire;
+    h->timer_task.fire = fire;
     memcpy(h->key_bytes, key->bytes, key->length);
     h->key = *key;
     h->key.bytes = h->key_bytes;
@@ -526,7 +528,7 @@ void hf__grant_unref(struct hf__grant *h)
     hf__mutex_lock(&client->mutex);
     hf__list_remove(&h->link);
     hf__mutex_unlock(&client->mutex);
-    hf__keeper_cancel(&client->keeper, &h->duty);
+    hf__timer_thread_cancel(&client->timer_thread, &h->timer_task);
     hf__mutex_fini(&h->mutex);
     hf__free(h);
     hf__client_unref(client);

@@ -55,7 +55,8 @@ struct hf__grant {
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->grants; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
-                                   duty waits to try the give-back again */
+                                   timer task waits to try the give-back
+                                   again */
     struct hf__name_queue *queue; /* while it is the holder; under its mutex */
     struct hf__name_queue
         *owner_queue;           /* until the last lock is let go; also */
@@ -74,7 +75,7 @@ struct hf__grant {
     struct hf__link lost_callbacks;
     int n_locks; /* not let go yet */
     struct hf__grant_fsm fsm;
-    struct hf__duty duty;
+    struct hf__timer_task timer_task;
     struct hf__request request;
     enum hf__pending_op pending;
     bool owes;       /* a give-back must follow the pending operation under

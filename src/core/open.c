@@ -221,7 +221,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__session_init(&c->renew, &c->settings, "renew");
     c->renew.is_runners = true;
     hf__host_name(c->host);
-    r = hf__keeper_init(&c->keeper);
+    r = hf__timer_thread_init(&c->timer_thread);
     if (r == HF_EUNAVAIL) {
         return hf__fail(err, r,
                         "no file descriptor to be had for the timer: raise "
@@ -365,7 +365,7 @@ void hf_close(hf_client *c)
     tell_all(c);
     hf__event_queue_close(&c->events);
     hf__stepper_stop(&c->stepper);
-    hf__keeper_stop(&c->keeper);
+    hf__timer_thread_stop(&c->timer_thread);
     hf__sentry_close(&c->sentry);
     hf__watchers_close(&c->watchers);
     for (int i = 0; i < c->n_main; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must run before the first grant: the keeper, the renewal session with
- * its runner, so that whatever is granted can be renewed, and the sentry. This
- * file decides who sees to it: the first caller starts the threads, the
+ * What must run before the first grant: the timer thread, the renewal session
+ * with its runner, so that whatever is granted can be renewed, and the sentry.
+ * This file decides who sees to it: the first caller starts the threads, the
  * session's runner connects, and all who come meanwhile wait for how that ends,
  * asleep or in steps.
  */
@@ -13,7 +13,7 @@
 
 static int start_threads(struct hf_client *c, hf_error *err)
 {
-    int r = hf__keeper_start(&c->keeper);
+    int r = hf__timer_thread_start(&c->timer_thread);
 
     if (r == HF_OK) {
         r = hf__session_start_runner(&c->renew);

@@ -84,7 +84,8 @@ void hf__sentry_hurry_all(struct hf_client *client)
 
         if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {
             atomic_store(&h->is_hurried, true);
-            hf__keeper_set(&client->keeper, &h->duty, hf__now(), 0);
+            hf__timer_thread_set(&client->timer_thread, &h->timer_task,
+                                 hf__now(), 0);
         }
     }
 }

@@ -3,7 +3,7 @@
  * Leaders, followers and the runner of one session. This file decides who
  * executes which requests when, and that each completes exactly once (I3);
  * what they mean is their owner's affair. Called by users' threads, by the
- * keeper (submit) and by the runner; the store is never touched under the
+ * timer thread (submit) and by the runner; the store is never touched under the
  * mutex.
  */
 #include "src/core/session.h"

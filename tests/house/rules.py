@@ -30,7 +30,7 @@ CLEAN = {
     'src/backend/redis/redis.c': HEAD + '#include "src/backend/redis/redis.h"'
                                         '\n#include <sys/stat.h>\n',
     'src/backend/sqlite/sqlite.c': HEAD + '#include <sqlite3.h>\n',
-    'src/core/keeper.h': HEAD + '#include "src/backend/backend.h"\n',
+    'src/core/timer_thread.h': HEAD + '#include "src/backend/backend.h"\n',
     'src/core/grant_fsm.c': HEAD + '#include "src/base/base.h"\n'
                               '#include <stdint.h>\n',
     'src/core/below.c': HEAD + 'void hf__below(void)\n{\n    hf__mid();\n}\n',
@@ -81,20 +81,20 @@ FLAT = ['if (a) {', '} else if (b) {', '} else {',
         'c = (struct s){.d = {1}};', '}']
 DIRTY = (
     # checker, file, text, line of the breach
-    ('rooms', 'src/base/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/base/a.c', include('"src/core/timer_thread.h"'), 6),
     ('rooms', 'src/base/a.c', include('"time.h"'), 6),
     ('rooms', 'src/base/a.c', include('"src/base/none.h"'), 6),
     ('rooms', 'src/base/a.c', include('<sqlite3.h>'), 6),
     ('rooms', 'src/core/grant_fsm.c', include('<pthread.h>'), 6),
     ('rooms', 'src/core/grant_fsm.c', include('<stdio.h>'), 6),
-    ('rooms', 'src/core/grant_fsm.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/core/grant_fsm.c', include('"src/core/timer_thread.h"'), 6),
     ('rooms', 'src/core/grant_fsm.h', include('"src/backend/backend.h"'), 6),
     ('rooms', 'src/core/a.c', include('"src/backend/redis/redis.h"'), 6),
     ('rooms', 'src/core/a.c', include('<sqlite3.h>'), 6),
     ('rooms', 'src/cli/a.c', include('"src/base/base.h"'), 6),
-    ('rooms', 'src/cli/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/cli/a.c', include('"src/core/timer_thread.h"'), 6),
     ('rooms', 'src/backend/redis/a.c', include('<sqlite3.h>'), 6),
-    ('rooms', 'src/backend/file/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/backend/file/a.c', include('"src/core/timer_thread.h"'), 6),
     ('rooms', 'src/backend/file/a.c',
      include('"src/backend/redis/redis.h"'), 6),
     ('rooms', 'src/odd/a.c', include('<stdio.h>'), 6),

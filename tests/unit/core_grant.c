@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What happens to a lock at moments that are held open here, which needs its
- * insides: its timer fires on the keeper's thread while its last owner lets go,
+ * insides: its timer fires on the timer thread while its last owner lets go,
  * and the two must not both free it; it is over while a renewal is under way.
  */
 #include "src/core/lock.h"
@@ -27,14 +27,14 @@ static void end(void)
     hf_close(client);
 }
 
-static void (*real_fire)(struct hf__duty *, hf__time now);
+static void (*real_fire)(struct hf__timer_task *, hf__time now);
 static atomic_bool is_firing;
 
-static void fire_late(struct hf__duty *duty, hf__time now)
+static void fire_late(struct hf__timer_task *timer_task, hf__time now)
 {
     atomic_store(&is_firing, true);
     hf__test_pause_ms(200);
-    real_fire(duty, now);
+    real_fire(timer_task, now);
 }
 
 TEST(a_timer_that_fires_into_the_last_free_finds_nobody)
@@ -43,10 +43,10 @@ TEST(a_timer_that_fires_into_the_last_free_finds_nobody)
 
     opts.lease_ms = 300;
     begin("memory:handle", &opts);
-    hf__mutex_lock(&client->keeper.mutex);
-    real_fire = h->duty.fire;
-    h->duty.fire = fire_late;
-    hf__mutex_unlock(&client->keeper.mutex);
+    hf__mutex_lock(&client->timer_thread.mutex);
+    real_fire = h->timer_task.fire;
+    h->timer_task.fire = fire_late;
+    hf__mutex_unlock(&client->timer_thread.mutex);
     UNTIL(atomic_load(&is_firing));
     hf_free(lock);
     EXPECT_IS(atomic_load(&client->refs), 1);
@@ -68,8 +68,8 @@ static bool has_settled(void)
                              h->pending == HF__PENDING_RENEW);
 }
 
-/* The keeper has found a renewal due, and its thread is stopped before it can
- * do more. */
+/* The timer thread has found a renewal due, and its thread is stopped before it
+ * can do more. */
 TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
 {
     struct hf__test_thread *releaser = NULL;
@@ -164,7 +164,7 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
     end();
 }
 
-/* Before the keeper has seen it. */
+/* Before the timer thread has seen it. */
 TEST(nobody_joins_what_is_over)
 {
     begin("memory:handle", NULL);

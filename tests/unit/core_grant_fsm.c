@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The life of a grant: every event in every phase, in time and after the
- * deadline, then what each duty and each time of day must be.
+ * deadline, then what each timer task and each time of day must be.
  */
 #include "src/core/grant_fsm.h"
 #include "tests/lib/test.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Timers that fire early, so as to go with others: each once in a round,
- * whatever it asks for then. Looks at when the keeper sleeps, which needs its
- * insides.
+ * whatever it asks for then. Looks at when the timer thread sleeps, which needs
+ * its insides.
  */
-#include "src/core/keeper.h"
+#include "src/core/timer_thread.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>
@@ -13,22 +13,22 @@
 #define LIMIT  100 /* one that would go on for ever ends here */
 
 struct task {
-    struct hf__duty duty;
+    struct hf__timer_task timer_task;
     hf__time due;     /* asked for each time that it fires early */
     int64_t slack_ns; /* as well */
     atomic_int fired;
 };
 
-static struct hf__keeper keeper;
+static struct hf__timer_thread timer_thread;
 
 static void ask(struct task *t)
 {
-    hf__keeper_set(&keeper, &t->duty, t->due, t->slack_ns);
+    hf__timer_thread_set(&timer_thread, &t->timer_task, t->due, t->slack_ns);
 }
 
-static void fire(struct hf__duty *duty, hf__time now)
+static void fire(struct hf__timer_task *timer_task, hf__time now)
 {
-    struct task *t = (struct task *)duty;
+    struct task *t = (struct task *)timer_task;
 
     if (atomic_fetch_add(&t->fired, 1) < LIMIT && hf__before(now, t->due)) {
         ask(t);
@@ -37,7 +37,7 @@ static void fire(struct hf__duty *duty, hf__time now)
 
 static struct task task_in(int64_t ms, int64_t slack_ms)
 {
-    return (struct task){.duty.fire = fire,
+    return (struct task){.timer_task.fire = fire,
                          .due = hf__after_ms(hf__now(), ms),
                          .slack_ns = slack_ms * HF__MS};
 }
@@ -49,9 +49,9 @@ static void await_rest(void)
 
     while (!rests) {
         hf__test_pause_ms(1);
-        hf__mutex_lock(&keeper.mutex);
-        rests = hf__before(hf__now(), keeper.sleeps_until);
-        hf__mutex_unlock(&keeper.mutex);
+        hf__mutex_lock(&timer_thread.mutex);
+        rests = hf__before(hf__now(), timer_thread.sleeps_until);
+        hf__mutex_unlock(&timer_thread.mutex);
     }
 }
 
@@ -60,16 +60,16 @@ TEST(who_asks_for_the_same_moment_again_is_early_once_in_a_round)
     struct task due = task_in(0, 0);
     struct task early = task_in(FAR_MS, 2 * FAR_MS);
 
-    EXPECT_IS(hf__keeper_init(&keeper), HF_OK);
+    EXPECT_IS(hf__timer_thread_init(&timer_thread), HF_OK);
     ask(&early);
     for (int round = 1; round <= 3; round++) {
         due.due = hf__now();
         ask(&due);
-        EXPECT_IS(hf__keeper_start(&keeper), HF_OK);
+        EXPECT_IS(hf__timer_thread_start(&timer_thread), HF_OK);
         await_rest();
         EXPECT_IS(atomic_load(&due.fired), round);
         EXPECT_IS(atomic_load(&early.fired), round);
     }
-    hf__keeper_stop(&keeper);
-    hf__keeper_fini(&keeper);
+    hf__timer_thread_stop(&timer_thread);
+    hf__timer_thread_fini(&timer_thread);
 }

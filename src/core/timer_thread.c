@@ -2,15 +2,15 @@
 /*
  * When a client's timers fire. This file decides the moment and the order;
  * what a timer means is its owner's. Set and cancelled by any thread; fires
- * on the keeper's thread alone (I6).
+ * on the timer thread alone (I6).
  */
-#include "src/core/keeper.h"
+#include "src/core/timer_thread.h"
 
 #include "src/base/list.h"
 
 #include <string.h>
 
-int hf__keeper_init(struct hf__keeper *k)
+int hf__timer_thread_init(struct hf__timer_thread *k)
 {
     memset(k, 0, sizeof *k);
     hf__mutex_init(&k->mutex);
@@ -18,24 +18,24 @@ int hf__keeper_init(struct hf__keeper *k)
     return hf__alarm_init(&k->alarm);
 }
 
-void hf__keeper_fini(struct hf__keeper *k)
+void hf__timer_thread_fini(struct hf__timer_thread *k)
 {
     hf__alarm_fini(&k->alarm);
     hf__mutex_fini(&k->mutex);
 }
 
-/* The next duty that is due, or nearly; taken out. Under the mutex. It is early
- * once in a round: who asks for the same moment again is left until then, or it
- * would be taken for ever, and nobody behind it. */
-static struct hf__duty *take_due(struct hf__keeper *k, hf__time now)
+/* The next timer task that is due, or nearly; taken out. Under the mutex. It is
+ * early once in a round: who asks for the same moment again is left until then,
+ * or it would be taken for ever, and nobody behind it. */
+static struct hf__timer_task *take_due(struct hf__timer_thread *k, hf__time now)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
-    struct hf__duty *d = NULL;
+    struct hf__timer_task *d = NULL;
 
     if (first == NULL) {
         return NULL;
     }
-    d = HF__ELEMENT(first, struct hf__duty, timer);
+    d = HF__ELEMENT(first, struct hf__timer_task, timer);
     if (hf__before(now, first->due)) {
         if (d->early_in == k->round ||
             hf__before(hf__after_ns(now, d->slack_ns), first->due)) {
@@ -47,7 +47,8 @@ static struct hf__duty *take_due(struct hf__keeper *k, hf__time now)
     return d;
 }
 
-static void fire(struct hf__keeper *k, struct hf__duty *d, hf__time now)
+static void fire(struct hf__timer_thread *k, struct hf__timer_task *d,
+                 hf__time now)
 {
     k->firing = d;
     hf__mutex_unlock(&k->mutex);
@@ -57,10 +58,10 @@ static void fire(struct hf__keeper *k, struct hf__duty *d, hf__time now)
     hf__unpark(&k->quiet);
 }
 
-/* Sleep until the first duty; whoever sets an earlier one pokes. A moment
- * that was set stays, though its duty may be gone: who acquires and releases
- * in a loop then pokes once in a while, not at each grant. */
-static void doze(struct hf__keeper *k)
+/* Sleep until the first timer task; whoever sets an earlier one pokes. A moment
+ * that was set stays, though its timer task may be gone: who acquires and
+ * releases in a loop then pokes once in a while, not at each grant. */
+static void doze(struct hf__timer_thread *k)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
     hf__time until = first == NULL ? HF__NEVER : first->due;
@@ -75,11 +76,11 @@ static void doze(struct hf__keeper *k)
 }
 
 /* When something is due, everything nearly due goes with it: one batch. */
-static void fire_due(struct hf__keeper *k)
+static void fire_due(struct hf__timer_thread *k)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
     hf__time now = hf__now();
-    struct hf__duty *d = NULL;
+    struct hf__timer_task *d = NULL;
 
     if (first == NULL || hf__before(now, first->due)) {
         return;
@@ -90,9 +91,9 @@ static void fire_due(struct hf__keeper *k)
     }
 }
 
-static void keeper_main(void *arg)
+static void timer_thread_main(void *arg)
 {
-    struct hf__keeper *k = arg;
+    struct hf__timer_thread *k = arg;
 
     hf__mutex_lock(&k->mutex);
     k->thread_id = hf__thread_id();
@@ -105,17 +106,17 @@ static void keeper_main(void *arg)
     hf__mutex_unlock(&k->mutex);
 }
 
-int hf__keeper_start(struct hf__keeper *k)
+int hf__timer_thread_start(struct hf__timer_thread *k)
 {
     HF_SCOPED_LOCK(&k->mutex);
 
     if (k->thread.is_running || k->is_closing) {
         return HF_OK;
     }
-    return hf__thread_start(&k->thread, "holdfast-keep", keeper_main, k);
+    return hf__thread_start(&k->thread, "holdfast-keep", timer_thread_main, k);
 }
 
-void hf__keeper_stop(struct hf__keeper *k)
+void hf__timer_thread_stop(struct hf__timer_thread *k)
 {
     hf__mutex_lock(&k->mutex);
     k->is_closing = true;
@@ -124,8 +125,8 @@ void hf__keeper_stop(struct hf__keeper *k)
     hf__thread_stop(&k->thread);
 }
 
-void hf__keeper_set(struct hf__keeper *k, struct hf__duty *d, hf__time due,
-                    int64_t slack_ns)
+void hf__timer_thread_set(struct hf__timer_thread *k, struct hf__timer_task *d,
+                          hf__time due, int64_t slack_ns)
 {
     bool is_earlier = false;
 
@@ -144,7 +145,8 @@ void hf__keeper_set(struct hf__keeper *k, struct hf__duty *d, hf__time due,
     }
 }
 
-void hf__keeper_cancel(struct hf__keeper *k, struct hf__duty *d)
+void hf__timer_thread_cancel(struct hf__timer_thread *k,
+                             struct hf__timer_task *d)
 {
     hf__mutex_lock(&k->mutex);
     hf__heap_remove(&k->heap, &d->timer);
