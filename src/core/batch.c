@@ -270,7 +270,8 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
     return r;
 }
 
-/* A renewal, or a sentry's look: with a lease that goes on meanwhile. */
+/* A renewal, or a break listener's look: with a lease that goes on
+ * meanwhile. */
 static bool is_watchful(const struct hf__request *q)
 {
     return q->call == NULL &&

@@ -38,7 +38,7 @@ void hf__client_unref(struct hf_client *c)
     hf__event_queue_fini(&c->events);
     hf__map_fini(&c->name_queues);
     hf__mutex_fini(&c->mutex);
-    hf__mutex_fini(&c->sentry.mutex);
+    hf__mutex_fini(&c->break_listener.mutex);
     hf__watchers_fini(&c->watchers);
     hf__free(c->main);
     hf__free(c->seen);

@@ -9,9 +9,9 @@
 
 #include "src/base/host.h"
 #include "src/base/map.h"
+#include "src/core/break_listener.h"
 #include "src/core/contention.h"
 #include "src/core/event_queue.h"
-#include "src/core/sentry.h"
 #include "src/core/session.h"
 #include "src/core/stepper.h"
 #include "src/core/sweeper.h"
@@ -43,7 +43,7 @@ struct hf_client {
     /* Renewals and give-backs; led by its runner alone. */
     struct hf__session renew;
     struct hf__timer_thread timer_thread;
-    struct hf__sentry sentry;
+    struct hf__break_listener break_listener;
     struct hf__stepper stepper;
     struct hf__watchers watchers;
     struct hf__event_queue events;

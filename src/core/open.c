@@ -197,7 +197,7 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
 /* What was granted at one place, another need not know. */
 static void moved(void *client)
 {
-    hf__sentry_hurry_all(client);
+    hf__break_listener_check_all(client);
 }
 
 static int init_client(struct hf_client *c, hf_error *err)
@@ -210,7 +210,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     c->settings.moved = moved;
     c->settings.moved_arg = c;
     hf__mutex_init(&c->mutex);
-    hf__sentry_init(&c->sentry, c);
+    hf__break_listener_init(&c->break_listener, c);
     hf__watchers_init(&c->watchers, &c->settings);
     hf__list_init(&c->grants);
     hf__list_init(&c->debts);
@@ -263,7 +263,8 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     r = r == HF_OK ? check_reach(c, &opts, err) : r;
     r = r == HF_OK ? hf__sweeper_start(c, err) : r;
     if (r == HF_OK && (c->settings.caps & HF_CAP_SESSION) != 0) {
-        hf__sentry_start(&c->sentry); /* its store needs it to be listening */
+        hf__break_listener_start(
+            &c->break_listener); /* its store needs it to be listening */
     }
     if (r != HF_OK) {
         hf_close(c);
@@ -366,7 +367,7 @@ void hf_close(hf_client *c)
     hf__event_queue_close(&c->events);
     hf__stepper_stop(&c->stepper);
     hf__timer_thread_stop(&c->timer_thread);
-    hf__sentry_close(&c->sentry);
+    hf__break_listener_close(&c->break_listener);
     hf__watchers_close(&c->watchers);
     for (int i = 0; i < c->n_main; i++) {
         hf__session_close(&c->main[i]);

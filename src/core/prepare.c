@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What must run before the first grant: the timer thread, the renewal session
- * with its runner, so that whatever is granted can be renewed, and the sentry.
- * This file decides who sees to it: the first caller starts the threads, the
- * session's runner connects, and all who come meanwhile wait for how that ends,
- * asleep or in steps.
+ * with its runner, so that whatever is granted can be renewed, and the break
+ * listener. This file decides who sees to it: the first caller starts the
+ * threads, the session's runner connects, and all who come meanwhile wait for
+ * how that ends, asleep or in steps.
  */
 #include "src/core/client.h"
 
@@ -46,8 +46,9 @@ static void connect_done(struct hf__request *q)
     struct hf__link *link = NULL;
 
     if (q->op.result == HF_OK) {
-        (void)hf__sentry_lead(c, hf__session_facts(&c->renew).server_id);
-        hf__sentry_start(&c->sentry);
+        (void)hf__break_listener_follow_server(
+            c, hf__session_facts(&c->renew).server_id);
+        hf__break_listener_start(&c->break_listener);
     }
     HF_SCOPED_LOCK(&c->mutex);
     c->is_connecting = false;

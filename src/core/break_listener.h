@@ -11,14 +11,14 @@
  * session (HF_CAP_SESSION), with the client, for who listens may have to see to
  * that session; and it ends with the client.
  */
-#ifndef HF_CORE_SENTRY_H
-#define HF_CORE_SENTRY_H
+#ifndef HF_CORE_BREAK_LISTENER_H
+#define HF_CORE_BREAK_LISTENER_H
 
 #include "src/core/session.h"
 
 struct hf_client;
 
-struct hf__sentry {
+struct hf__break_listener {
     struct hf_client *client;
     struct hf__mutex mutex;
     struct hf__conn conn; /* the thread's */
@@ -29,18 +29,18 @@ struct hf__sentry {
     bool is_closing;
 };
 
-void hf__sentry_init(struct hf__sentry *, struct hf_client *);
+void hf__break_listener_init(struct hf__break_listener *, struct hf_client *);
 /* Start the thread, if the store tells of breaks and the system gives one;
  * harmless if it runs. Thread: user. */
-void hf__sentry_start(struct hf__sentry *);
+void hf__break_listener_start(struct hf__break_listener *);
 /* The locks are on the server of that id, as a session that was connected
  * just now has found: no claim goes to another any more. True: one might have.
  * Thread: any. */
-bool hf__sentry_lead(struct hf_client *, uint64_t server_id);
+bool hf__break_listener_follow_server(struct hf_client *, uint64_t server_id);
 /* The store may have forgotten any grant: all are renewed now, and those that
  * are not to be are asked for. Thread: any. */
-void hf__sentry_hurry_all(struct hf_client *);
+void hf__break_listener_check_all(struct hf_client *);
 /* Interrupts and joins. Takes one that was never started. */
-void hf__sentry_close(struct hf__sentry *);
+void hf__break_listener_close(struct hf__break_listener *);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Hearing of breaks, and that the locks have moved to another server. This file
  * decides which grants ask the store; what the answer means is theirs. Started
- * and closed by users' threads; the rest runs on the sentry's own.
+ * and closed by users' threads; the rest runs on the break listener's own.
  */
-#include "src/core/sentry.h"
+#include "src/core/break_listener.h"
 
 #include "src/core/grant.h"
 
@@ -13,7 +13,8 @@
 /* From one try to the next when the store can't be listened to. */
 #define RETRY_MS 1000
 
-void hf__sentry_init(struct hf__sentry *l, struct hf_client *client)
+void hf__break_listener_init(struct hf__break_listener *l,
+                             struct hf_client *client)
 {
     l->client = client;
     l->conn.only_listens = true;
@@ -55,7 +56,7 @@ static void hear(void *arg, uint64_t tag)
     }
 }
 
-static bool is_closing(struct hf__sentry *l)
+static bool is_closing(struct hf__break_listener *l)
 {
     HF_SCOPED_LOCK(&l->mutex);
     return l->is_closing;
@@ -63,7 +64,7 @@ static bool is_closing(struct hf__sentry *l)
 
 /* ---- moving */
 
-bool hf__sentry_lead(struct hf_client *c, uint64_t server_id)
+bool hf__break_listener_follow_server(struct hf_client *c, uint64_t server_id)
 {
     bool has_moved = false;
 
@@ -74,7 +75,7 @@ bool hf__sentry_lead(struct hf_client *c, uint64_t server_id)
     return has_moved;
 }
 
-void hf__sentry_hurry_all(struct hf_client *client)
+void hf__break_listener_check_all(struct hf_client *client)
 {
     HF_SCOPED_LOCK(&client->mutex);
 
@@ -92,25 +93,25 @@ void hf__sentry_hurry_all(struct hf_client *client)
 
 /* This session has just been connected. Is it on another server than those
  * before it? Then that is where the locks are, as far as they are anywhere. */
-static void lead_the_way(struct hf__sentry *l)
+static void lead_the_way(struct hf__break_listener *l)
 {
     struct hf_client *c = l->client;
     uint64_t server_id = hf__conn_facts(&l->conn).server_id;
     bool has_moved = l->server_id != 0 && l->server_id != server_id;
 
     l->server_id = server_id;
-    has_moved |= hf__sentry_lead(c, server_id);
+    has_moved |= hf__break_listener_follow_server(c, server_id);
     has_moved |= hf__session_move(&c->renew, server_id);
     if (has_moved) {
         hf__log(&c->settings.log, HF_LOG_INFO, "event=moved session=listen");
         hf__watchers_move(&c->watchers);
-        hf__sentry_hurry_all(c);
+        hf__break_listener_check_all(c);
     }
 }
 
 /* ---- listening */
 
-static int listen_once(struct hf__sentry *l)
+static int listen_once(struct hf__break_listener *l)
 {
     const struct hf__settings *t = &l->client->settings;
     hf__time now = hf__now();
@@ -133,9 +134,9 @@ static int listen_once(struct hf__sentry *l)
                            hf__after_ms(hf__now(), LISTEN_MS), NULL);
 }
 
-static void sentry_main(void *arg)
+static void break_listener_main(void *arg)
 {
-    struct hf__sentry *l = arg;
+    struct hf__break_listener *l = arg;
 
     for (;;) {
         unsigned seen = hf__parker_seen(&l->parker);
@@ -154,18 +155,19 @@ static void sentry_main(void *arg)
     }
 }
 
-void hf__sentry_start(struct hf__sentry *l)
+void hf__break_listener_start(struct hf__break_listener *l)
 {
     HF_SCOPED_LOCK(&l->mutex);
 
     if ((l->client->settings.caps & (HF_CAP_PUSH | HF__CAP_MOVES)) != 0 &&
         !l->thread.is_running && !l->is_closing) {
         /* Without it a holder learns at its next renewal. */
-        (void)!hf__thread_start(&l->thread, "holdfast-hear", sentry_main, l);
+        (void)!hf__thread_start(&l->thread, "holdfast-hear",
+                                break_listener_main, l);
     }
 }
 
-void hf__sentry_close(struct hf__sentry *l)
+void hf__break_listener_close(struct hf__break_listener *l)
 {
     hf__mutex_lock(&l->mutex);
     l->is_closing = true;
