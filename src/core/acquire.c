@@ -101,7 +101,7 @@ static bool end_claim(struct hf__acquire *a, int r)
     return go_on(a, HF__ACQUIRE_MARK);
 }
 
-/* Others who were told are not to be overtaken on the stepper's thread; a
+/* Others who were told are not to be overtaken on the executor's thread; a
  * caller's own has no order with them. */
 static bool step_ready(struct hf__acquire *a)
 {

@@ -2,7 +2,7 @@
 /*
  * One acquire, from the checked wish to the lock, in steps that do not sleep:
  * not started before (once_ms), connected, granted, marked as started; and the
- * way back. Its caller steps it (hf_acquire()), or the stepper does
+ * way back. Its caller steps it (hf_acquire()), or the executor does
  * (hf_acquire_async()). Other threads touch nothing but is_called_off, the
  * cancel object's flag, and the parker.
  */

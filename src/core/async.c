@@ -3,7 +3,7 @@
  * The asynchronous calls of holdfast.h. Arguments are checked here, before
  * anything is accepted; an acquire is async_acquire.c's, a release is stepped
  * here and decided in release.c, what was lost is lock.c's, and telling
- * event_queue.c's. Called by users' threads; a release runs on the stepper's.
+ * event_queue.c's. Called by users' threads; a release runs on the executor's.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -155,7 +155,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     d->job.step = step;
     d->job.end = end;
     d->job.call_off = call_off;
-    hf__stepper_adopt(&d->client->stepper, &d->job);
+    hf__executor_adopt(&d->client->executor, &d->job);
     d->n = n;
     for (int i = 0; i < n; i++) {
         atomic_fetch_add(&hf__lock_part(lock, i)->grant->refs, 1);
@@ -183,7 +183,7 @@ static void depart(struct departure *d, hf_lock *lock)
         arrive(d);
         return;
     }
-    hf__stepper_add(&d->client->stepper, &d->job);
+    hf__executor_add(&d->client->executor, &d->job);
 }
 
 int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
@@ -195,7 +195,7 @@ int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    if (hf__stepper_start(&lock->grant->client->stepper) != HF_OK) {
+    if (hf__executor_start(&lock->grant->client->executor) != HF_OK) {
         return hf__fail(err, HF_EUNAVAIL,
                         "the system gives no thread for asynchronous calls: "
                         "raise the limit (ulimit -u), or use hf_release()");

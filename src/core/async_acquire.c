@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An asynchronous acquire (acquire.c) as a job of the stepper's, and the event
+ * An asynchronous acquire (acquire.c) as a job of the executor's, and the event
  * of its end; what it won is given back if nobody wants it any more when it is
- * told. Runs on the stepper's thread, at its ends on users'.
+ * told. Runs on the executor's thread, at its ends on users'.
  */
 #include "src/core/async_acquire.h"
 
@@ -86,10 +86,10 @@ static void come_back(struct hf__async_acquire *f)
 {
     f->is_told = true;
     hf__count(&f->a.client->counters.cancelled, 1);
-    hf__stepper_adopt(&f->a.client->stepper, &f->job);
+    hf__executor_adopt(&f->a.client->executor, &f->job);
     f->job.is_over = false;
     hf__acquire_turn_back(&f->a, HF_CANCELLED);
-    hf__stepper_add(&f->a.client->stepper, &f->job);
+    hf__executor_add(&f->a.client->executor, &f->job);
 }
 
 static bool is_unwanted(const struct hf__async_acquire *f)
@@ -145,7 +145,7 @@ int hf__async_acquire_new(struct hf_client *client, const char *name,
     f->job.step = step;
     f->job.end = end;
     f->job.call_off = call_off;
-    hf__stepper_adopt(&client->stepper, &f->job);
+    hf__executor_adopt(&client->executor, &f->job);
     f->follower.parker = &f->job.member.parker;
     f->cancel = opts->cancel;
     f->a.names = &name;
@@ -159,7 +159,7 @@ int hf__async_acquire_new(struct hf_client *client, const char *name,
     if (r != HF_OK) {
         hf__error_copy(err, &f->err);
     }
-    if (r == HF_OK && (hf__stepper_start(&client->stepper) != HF_OK ||
+    if (r == HF_OK && (hf__executor_start(&client->executor) != HF_OK ||
                        hf__session_start_runner(hf__client_session(
                            client, &f->a.claim->key)) != HF_OK)) {
         r = hf__fail(err, HF_EUNAVAIL,
@@ -194,5 +194,5 @@ void hf__async_acquire_start(struct hf__async_acquire *f,
     if (f->cancel != NULL) {
         hf__cancel_follow(f->cancel, &f->follower);
     }
-    hf__stepper_add(&f->a.client->stepper, &f->job);
+    hf__executor_add(&f->a.client->executor, &f->job);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An asynchronous acquire on its way: accepted on its caller's thread,
- * stepped on the stepper's, told on the one that dispatches. What it won is
+ * stepped on the executor's, told on the one that dispatches. What it won is
  * given back if nobody wants it any more when it is told.
  */
 #ifndef HF_CORE_ASYNC_ACQUIRE_H

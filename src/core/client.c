@@ -34,7 +34,7 @@ void hf__client_unref(struct hf_client *c)
     }
     hf__session_fini(&c->renew);
     hf__timer_thread_fini(&c->timer_thread);
-    hf__stepper_fini(&c->stepper);
+    hf__executor_fini(&c->executor);
     hf__event_queue_fini(&c->events);
     hf__map_fini(&c->name_queues);
     hf__mutex_fini(&c->mutex);

@@ -12,8 +12,8 @@
 #include "src/core/break_listener.h"
 #include "src/core/contention.h"
 #include "src/core/event_queue.h"
+#include "src/core/executor.h"
 #include "src/core/session.h"
-#include "src/core/stepper.h"
 #include "src/core/sweeper.h"
 #include "src/core/timer_thread.h"
 #include "src/core/watcher.h"
@@ -44,7 +44,7 @@ struct hf_client {
     struct hf__session renew;
     struct hf__timer_thread timer_thread;
     struct hf__break_listener break_listener;
-    struct hf__stepper stepper;
+    struct hf__executor executor;
     struct hf__watchers watchers;
     struct hf__event_queue events;
     struct hf__sweeper sweeper;

@@ -216,7 +216,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__list_init(&c->debts);
     hf__list_init(&c->owing);
     hf__list_init(&c->unready);
-    hf__stepper_init(&c->stepper);
+    hf__executor_init(&c->executor);
     hf__event_queue_init(&c->events);
     hf__session_init(&c->renew, &c->settings, "renew");
     c->renew.is_runners = true;
@@ -331,7 +331,7 @@ static void set_close_by(struct hf_client *c)
 static void tell_all(struct hf_client *c)
 {
     do {
-        hf__stepper_drain(&c->stepper);
+        hf__executor_drain(&c->executor);
     } while (hf__event_queue_dispatch(&c->events) > 0);
 }
 
@@ -359,13 +359,13 @@ void hf_close(hf_client *c)
         return;
     }
     set_close_by(c);
-    hf__stepper_call_off(&c->stepper);
+    hf__executor_call_off(&c->executor);
     tell_all(c);
     abandon_grants(c);
     await_debts(c);
     tell_all(c);
     hf__event_queue_close(&c->events);
-    hf__stepper_stop(&c->stepper);
+    hf__executor_stop(&c->executor);
     hf__timer_thread_stop(&c->timer_thread);
     hf__break_listener_close(&c->break_listener);
     hf__watchers_close(&c->watchers);

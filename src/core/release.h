@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Releasing a grant in steps, none of which sleeps: hf_release() takes them on
- * its caller's thread, hf_release_async() on the stepper's. Of several that
+ * its caller's thread, hf_release_async() on the executor's. Of several that
  * release one grant the first sends, the others share its answer.
  */
 #ifndef HF_CORE_RELEASE_H

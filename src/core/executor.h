@@ -5,8 +5,8 @@
  * time has come; no step sleeps or asks a store, so that one thread serves
  * thousands. Started with the first job, ended by hf_close().
  */
-#ifndef HF_CORE_STEPPER_H
-#define HF_CORE_STEPPER_H
+#ifndef HF_CORE_EXECUTOR_H
+#define HF_CORE_EXECUTOR_H
 
 #include "src/base/heap.h"
 #include "src/base/list.h"
@@ -24,11 +24,11 @@ struct hf__job {
     /* It was over, and is its owner's again. */
     void (*end)(struct hf__job *);
     /* The client is being closed: come to an end soon. Thread: any, under the
-     * stepper's mutex; unparks. */
+     * executor's mutex; unparks. */
     void (*call_off)(struct hf__job *);
 };
 
-struct hf__stepper {
+struct hf__executor {
     struct hf__crew crew;
     struct hf__heap timers; /* the thread's own */
     struct hf__thread thread;
@@ -40,22 +40,22 @@ struct hf__stepper {
     bool is_stopping;
 };
 
-void hf__stepper_init(struct hf__stepper *);
-void hf__stepper_fini(struct hf__stepper *);
+void hf__executor_init(struct hf__executor *);
+void hf__executor_fini(struct hf__executor *);
 /* Start the thread unless it runs. HF_OK; HF_EUNAVAIL if the system gives no
  * thread. Thread: user. */
-HF_MUST_CHECK int hf__stepper_start(struct hf__stepper *);
+HF_MUST_CHECK int hf__executor_start(struct hf__executor *);
 /* The job's parker can be used from now on; before it is added, unparking it
  * does nothing. Thread: any. */
-void hf__stepper_adopt(struct hf__stepper *, struct hf__job *);
+void hf__executor_adopt(struct hf__executor *, struct hf__job *);
 /* Step it from now on; after adopt() and start(). Thread: any. */
-void hf__stepper_add(struct hf__stepper *, struct hf__job *);
+void hf__executor_add(struct hf__executor *, struct hf__job *);
 /* Call all jobs off, those to come too. Thread: user. */
-void hf__stepper_call_off(struct hf__stepper *);
+void hf__executor_call_off(struct hf__executor *);
 /* Wait until the last job is over. Thread: user. Blocks: as long as jobs take
  * that were called off. */
-void hf__stepper_drain(struct hf__stepper *);
+void hf__executor_drain(struct hf__executor *);
 /* End the thread, which has no jobs any more. */
-void hf__stepper_stop(struct hf__stepper *);
+void hf__executor_stop(struct hf__executor *);
 
 #endif

@@ -2,24 +2,24 @@
 /*
  * Stepping jobs: this file decides when one is stepped, and when it can be
  * freed; what a step does is the job's. Jobs are added by any thread, stepped
- * and ended by the stepper's own.
+ * and ended by the executor's own.
  */
-#include "src/core/stepper.h"
+#include "src/core/executor.h"
 
-void hf__stepper_init(struct hf__stepper *s)
+void hf__executor_init(struct hf__executor *s)
 {
     hf__mutex_init(&s->mutex);
     hf__list_init(&s->jobs);
 }
 
-void hf__stepper_fini(struct hf__stepper *s)
+void hf__executor_fini(struct hf__executor *s)
 {
     hf__mutex_fini(&s->mutex);
 }
 
 /* ---- the thread */
 
-static void end_job(struct hf__stepper *s, struct hf__job *j)
+static void end_job(struct hf__executor *s, struct hf__job *j)
 {
     j->end(j);
     hf__mutex_lock(&s->mutex);
@@ -29,7 +29,7 @@ static void end_job(struct hf__stepper *s, struct hf__job *j)
     hf__mutex_unlock(&s->mutex);
 }
 
-static void step(struct hf__stepper *s, struct hf__job *j)
+static void step(struct hf__executor *s, struct hf__job *j)
 {
     hf__time until = HF__NEVER;
 
@@ -52,7 +52,7 @@ static void step(struct hf__stepper *s, struct hf__job *j)
 }
 
 /* Step those that were called. Gives whether there were any. */
-static bool answer_calls(struct hf__stepper *s)
+static bool answer_calls(struct hf__executor *s)
 {
     struct hf__member *m = hf__crew_take(&s->crew);
     bool were_any = m != NULL;
@@ -71,7 +71,7 @@ static bool answer_calls(struct hf__stepper *s)
     return were_any;
 }
 
-static bool step_due(struct hf__stepper *s, hf__time now)
+static bool step_due(struct hf__executor *s, hf__time now)
 {
     struct hf__timer *first = hf__heap_first(&s->timers);
 
@@ -84,7 +84,7 @@ static bool step_due(struct hf__stepper *s, hf__time now)
 
 /* What happens after the parker was looked at ends the sleep; also for the word
  * to stop, of which this tells. */
-static bool goes_on(struct hf__stepper *s, unsigned *ret_seen)
+static bool goes_on(struct hf__executor *s, unsigned *ret_seen)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
@@ -92,9 +92,9 @@ static bool goes_on(struct hf__stepper *s, unsigned *ret_seen)
     return !s->is_stopping;
 }
 
-static void stepper_main(void *arg)
+static void executor_main(void *arg)
 {
-    struct hf__stepper *s = arg;
+    struct hf__executor *s = arg;
     unsigned seen = 0;
 
     while (goes_on(s, &seen)) {
@@ -115,22 +115,22 @@ static void stepper_main(void *arg)
 
 /* ---- from outside */
 
-int hf__stepper_start(struct hf__stepper *s)
+int hf__executor_start(struct hf__executor *s)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
     return s->thread.is_running ? HF_OK
                                 : hf__thread_start(&s->thread, "holdfast-async",
-                                                   stepper_main, s);
+                                                   executor_main, s);
 }
 
-void hf__stepper_adopt(struct hf__stepper *s, struct hf__job *j)
+void hf__executor_adopt(struct hf__executor *s, struct hf__job *j)
 {
     hf__crew_join(&s->crew, &j->member);
     hf__list_init(&j->link);
 }
 
-void hf__stepper_add(struct hf__stepper *s, struct hf__job *j)
+void hf__executor_add(struct hf__executor *s, struct hf__job *j)
 {
     hf__mutex_lock(&s->mutex);
     hf__list_push(&s->jobs, &j->link);
@@ -143,7 +143,7 @@ void hf__stepper_add(struct hf__stepper *s, struct hf__job *j)
     hf__mutex_unlock(&s->mutex);
 }
 
-void hf__stepper_call_off(struct hf__stepper *s)
+void hf__executor_call_off(struct hf__executor *s)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
@@ -155,7 +155,7 @@ void hf__stepper_call_off(struct hf__stepper *s)
     }
 }
 
-void hf__stepper_drain(struct hf__stepper *s)
+void hf__executor_drain(struct hf__executor *s)
 {
     hf__mutex_lock(&s->mutex);
     while (s->n_jobs > 0) {
@@ -168,7 +168,7 @@ void hf__stepper_drain(struct hf__stepper *s)
     hf__mutex_unlock(&s->mutex);
 }
 
-void hf__stepper_stop(struct hf__stepper *s)
+void hf__executor_stop(struct hf__executor *s)
 {
     hf__mutex_lock(&s->mutex);
     s->is_stopping = true;

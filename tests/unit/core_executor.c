@@ -3,7 +3,7 @@
  * The thread of the asynchronous calls: at whatever point of its rounds it is
  * told to stop, it does.
  */
-#include "src/core/stepper.h"
+#include "src/core/executor.h"
 #include "tests/lib/test.h"
 
 enum { LOOKS = 4 };
@@ -13,7 +13,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *);
 void __real_hf__unpark(struct hf__parker *);
 void __wrap_hf__unpark(struct hf__parker *);
 
-static struct hf__stepper stepper;
+static struct hf__executor executor;
 static atomic_int looks_left; /* of its thread, until it is told to stop */
 static atomic_bool is_told;
 static _Thread_local bool is_caller;
@@ -25,7 +25,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 {
     int r = __real_pthread_mutex_unlock(m);
 
-    if (m == &stepper.mutex.native && !is_caller &&
+    if (m == &executor.mutex.native && !is_caller &&
         atomic_fetch_sub(&looks_left, 1) == 1) {
         while (!atomic_load(&is_told)) {
             hf__thread_yield();
@@ -46,18 +46,18 @@ TEST(it_stops_although_it_has_just_looked)
 {
     is_caller = true;
     for (int n = 1; n <= LOOKS; n++) {
-        hf__stepper_init(&stepper);
+        hf__executor_init(&executor);
         atomic_store(&looks_left, n);
         atomic_store(&is_told, false);
-        EXPECT_IS(hf__stepper_start(&stepper), HF_OK);
+        EXPECT_IS(hf__executor_start(&executor), HF_OK);
         while (atomic_load(&looks_left) > 0) {
-            hf__unpark(&stepper.crew.parker); /* another round */
+            hf__unpark(&executor.crew.parker); /* another round */
             hf__thread_yield();
         }
         is_stopping = true;
-        hf__stepper_stop(&stepper);
+        hf__executor_stop(&executor);
         is_stopping = false;
-        hf__stepper_fini(&stepper);
-        stepper = (struct hf__stepper){0};
+        hf__executor_fini(&executor);
+        executor = (struct hf__executor){0};
     }
 }
