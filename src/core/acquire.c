@@ -64,7 +64,7 @@ static bool step_peek(struct hf__acquire *a, hf__time *ret_until)
 {
     bool is_vain = hf__acquire_is_stopped(a);
 
-    if (is_vain && a->ask.look == NULL) {
+    if (is_vain && a->ask.query == NULL) {
         return end_cancelled(a); /* it costs the store nothing */
     }
     if (is_vain) {

@@ -7,8 +7,8 @@
 #include "src/core/adopt.h"
 
 #include "src/base/error.h"
-#include "src/core/look.h"
 #include "src/core/name_queue.h"
+#include "src/core/query.h"
 
 /* What a look tells of a grant, and until when that is so for sure. */
 struct sight {
@@ -32,7 +32,7 @@ static int tell_lost(const char *name, const struct hf__record *record,
 }
 
 /* Of several grants, that of the token is the one to know of. */
-static void find_among(struct hf__look *k, const struct hf__token *token)
+static void find_among(struct hf__query *k, const struct hf__token *token)
 {
     for (int i = 0; i < k->crowd.n; i++) {
         const struct hf__party *party = &k->crowd.list[i];
@@ -49,13 +49,13 @@ static int look_up(struct hf_client *client, const char *name,
                    const struct hf__token *token, hf__time limit,
                    struct sight *ret_seen, hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = hf__look_new(client, name, &k, err);
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
+    int r = hf__query_new(client, name, &k, err);
 
     if (r == HF_OK) {
         k->request.op.kind = HF__OP_INSPECT;
         k->request.op.ret_crowd = &k->crowd;
-        r = hf__look_run(client, k, limit, err);
+        r = hf__query_run(client, k, limit, err);
     }
     if (r == HF_OK) {
         find_among(k, token);
@@ -87,8 +87,8 @@ static int renew(struct hf__grant *h, const struct hf__token *token,
 {
     uint64_t fence = seen->record.fence;
     const char *name = hf__grant_name(h);
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = hf__look_new(h->client, name, &k, err);
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
+    int r = hf__query_new(h->client, name, &k, err);
 
     if (r != HF_OK) {
         return r;
@@ -99,7 +99,7 @@ static int renew(struct hf__grant *h, const struct hf__token *token,
     k->request.op.token = *token;
     k->request.op.fence = fence;
     k->request.op.lease_us = h->fsm.lease_ms * 1000;
-    r = hf__look_run(h->client, k, limit, err);
+    r = hf__query_run(h->client, k, limit, err);
     if (r == HF_LOST) {
         return tell_lost(name, &k->record, err);
     }

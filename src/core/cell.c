@@ -32,7 +32,7 @@ void hf__cell_space(struct hf__key *key, char *bytes)
 static int run_cell(struct hf__conn *conn, struct hf__request *q,
                     hf__time deadline)
 {
-    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+    struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
     /* A little earlier than its caller leaves, so that how it ended is told. */
     hf__time early = {deadline.ns - RETRY_MS * HF__MS};
     int r =
@@ -44,7 +44,7 @@ static int run_cell(struct hf__conn *conn, struct hf__request *q,
 }
 
 static int fill(const struct hf__cell_ask *a, const struct hf__token *writer,
-                struct hf__look *k, hf_error *err)
+                struct hf__query *k, hf_error *err)
 {
     size_t room = a->what == HF__CELL_GET ? HF__CELL_MAX : a->length;
     /* Not zeroed: a read has room for the longest value. */
@@ -76,10 +76,10 @@ static int try_once(hf_client *client, struct hf__cell_ask *a,
 {
     int r;
 
-    hf__look_unref(HF_MOVE(a->look));
-    r = hf__look_new(client, a->key, &a->look, err);
-    r = r == HF_OK ? fill(a, writer, a->look, err) : r;
-    return r == HF_OK ? hf__look_run(client, a->look, limit, err) : r;
+    hf__query_unref(HF_MOVE(a->query));
+    r = hf__query_new(client, a->key, &a->query, err);
+    r = r == HF_OK ? fill(a, writer, a->query, err) : r;
+    return r == HF_OK ? hf__query_run(client, a->query, limit, err) : r;
 }
 
 /* False: there is no time for another try. */
@@ -112,7 +112,7 @@ static int conclude(int r, bool is_unknown, const struct hf__cell_ask *a,
     if (r == HF_CONFLICT) {
         return hf__fail(
             err, r, "the cell \"%s\" has the version %llu, not %llu", a->key,
-            (unsigned long long)a->look->cell->state.version,
+            (unsigned long long)a->query->cell->state.version,
             (unsigned long long)a->version);
     }
     return r < 0 && is_unknown ? (int)HF_EUNKNOWN : r;
@@ -207,11 +207,11 @@ int hf_cell_get(hf_client *client, const char *key, hf_cell **ret_cell,
     }
     r = hf__cell_run(client, &a, err);
     if (r == HF_OK) {
-        *ret_cell = snapshot(a.look->cell);
+        *ret_cell = snapshot(a.query->cell);
         r = *ret_cell == NULL ? hf__fail(err, HF_ENOMEM, "out of memory")
                               : (int)HF_OK;
     }
-    hf__look_unref(a.look);
+    hf__query_unref(a.query);
     return r;
 }
 
@@ -234,9 +234,9 @@ static int change(hf_client *client, struct hf__cell_ask *a, uint64_t *version,
     }
     r = hf__cell_run(client, a, err);
     if (r == HF_OK) {
-        *version = a->look->cell->state.version;
+        *version = a->query->cell->state.version;
     }
-    hf__look_unref(a->look);
+    hf__query_unref(a->query);
     return r;
 }
 

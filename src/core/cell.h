@@ -6,7 +6,7 @@
 #ifndef HF_CORE_CELL_H
 #define HF_CORE_CELL_H
 
-#include "src/core/look.h"
+#include "src/core/query.h"
 
 /* The space of a client's cells, as that of once.h: from the key of "". */
 void hf__cell_space(struct hf__key *key, char *bytes);
@@ -18,7 +18,7 @@ struct hf__cell_ask {
     uint64_t version;
     const void *value;
     size_t length;
-    struct hf__look *look; /* out: of the last try, to be given back */
+    struct hf__query *query; /* out: of the last try, to be given back */
 };
 
 /* The client, the key, the length and the version are fit. HF_OK, HF_EINVAL,

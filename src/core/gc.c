@@ -34,7 +34,7 @@ enum hf__gc_space {
 static int run_gc(struct hf__conn *conn, struct hf__request *q,
                   hf__time deadline)
 {
-    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+    struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
 
     q->op.result = hf__conn_gc(conn, &k->key, &k->gc, deadline, &k->err);
     return q->op.result == HF_ENOTSUP ? (int)HF_OK : q->op.result;
@@ -90,8 +90,8 @@ static void tell(hf_client *client, hf_level level, const hf_gc_info *info,
 static int clean_some(hf_client *client, enum hf__gc_space space,
                       int64_t idle_ms, struct hf__gc *g, hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = hf__look_new(client, "", &k, err);
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
+    int r = hf__query_new(client, "", &k, err);
 
     if (r != HF_OK) {
         return r;
@@ -101,7 +101,7 @@ static int clean_some(hf_client *client, enum hf__gc_space space,
         return HF_OK;
     }
     k->request.call = run_gc;
-    r = hf__look_run(client, k, hf__client_limit(client), err);
+    r = hf__query_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
         *g = k->gc;
     }

@@ -2,7 +2,7 @@
 /*
  * Looking at one name, breaking it, the descriptors that bear a lock, and the
  * getters of a snapshot. This file decides how the store's record is shown to
- * people, what is asked and what the old holder is told; asking is look.c's.
+ * people, what is asked and what the old holder is told; asking is query.c's.
  * Getters: any thread, and they touch no store; the rest: users' threads.
  */
 #include "src/core/info.h"
@@ -10,9 +10,9 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/core/lock.h"
-#include "src/core/look.h"
 #include "src/core/name_queue.h"
 #include "src/core/options.h"
+#include "src/core/query.h"
 
 #include <string.h>
 
@@ -196,7 +196,8 @@ const hf_info *hf_info_waiter_at(const hf_info *info, int i)
 /* ---- looking at one name, and breaking it */
 
 static int tell_all(const hf_client *client, const char *name,
-                    const struct hf__look *k, hf_info **ret_info, hf_error *err)
+                    const struct hf__query *k, hf_info **ret_info,
+                    hf_error *err)
 {
     hf_info *info = hf__info_new(name, strlen(name), &k->record);
 
@@ -212,7 +213,7 @@ static int tell_all(const hf_client *client, const char *name,
 int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
                hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && ret_info == NULL) {
@@ -223,13 +224,13 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
     if (r != HF_OK) {
         return r;
     }
-    r = hf__look_new(client, name, &k, err);
+    r = hf__query_new(client, name, &k, err);
     if (r != HF_OK) {
         return r;
     }
     k->request.op.kind = HF__OP_INSPECT;
     k->request.op.ret_crowd = &k->crowd;
-    r = hf__look_run(client, k, hf__client_limit(client), err);
+    r = hf__query_run(client, k, hf__client_limit(client), err);
     return r == HF_OK ? tell_all(client, name, k, ret_info, err) : r;
 }
 
@@ -242,7 +243,7 @@ int hf_ping(hf_client *client, hf_error *err)
     return r;
 }
 
-static void log_break(const hf_client *client, const struct hf__look *k)
+static void log_break(const hf_client *client, const struct hf__query *k)
 {
     char name[4 * HF_NAME_MAX];
     char old[4 * HF_NOTE_MAX];
@@ -272,7 +273,7 @@ static void refuse(struct hf__grant *h)
 }
 
 /* Our own holders need not wait for their next renewal to be told. */
-static void tell_holders(hf_client *client, const struct hf__look *k,
+static void tell_holders(hf_client *client, const struct hf__query *k,
                          uint64_t fence)
 {
     struct hf__grant *h = NULL;
@@ -286,7 +287,7 @@ static void tell_holders(hf_client *client, const struct hf__look *k,
 
 int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     int r = hf__client_usable(client, err);
 
     r = r == HF_OK ? hf__name_check(name, err) : r;
@@ -299,7 +300,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    r = hf__look_new(client, name, &k, err);
+    r = hf__query_new(client, name, &k, err);
     if (r != HF_OK) {
         return r;
     }
@@ -307,7 +308,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     k->request.op.kind = HF__OP_BREAK;
     k->request.op.fence = fence;
     k->request.op.owner = &k->owner;
-    r = hf__look_run(client, k, hf__client_limit(client), err);
+    r = hf__query_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
         log_break(client, k);
         tell_holders(client, k, fence);
@@ -327,7 +328,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
 static int run_lock_fds(struct hf__conn *conn, struct hf__request *q,
                         hf__time deadline)
 {
-    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+    struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
 
     (void)deadline;
     k->result = hf__conn_lock_fds(conn, k->fds, HF__LOCK_FDS_MAX);
@@ -337,19 +338,19 @@ static int run_lock_fds(struct hf__conn *conn, struct hf__request *q,
 
 int hf_lock_fds(const hf_lock *lock, int *fds, int max)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     hf_client *client = lock == NULL ? NULL : lock->grant->client;
     int r = hf__client_usable(client, NULL);
 
     if (r != HF_OK || max < 0 || (max > 0 && fds == NULL)) {
         return r != HF_OK ? r : (int)HF_EINVAL;
     }
-    r = hf__look_new(client, hf_name(lock), &k, NULL);
+    r = hf__query_new(client, hf_name(lock), &k, NULL);
     if (r != HF_OK) {
         return r;
     }
     k->request.call = run_lock_fds;
-    r = hf__look_run(client, k, hf__client_limit(client), NULL);
+    r = hf__query_run(client, k, hf__client_limit(client), NULL);
     if (r != HF_OK) {
         return r;
     }

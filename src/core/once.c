@@ -11,8 +11,8 @@
 #include "src/base/duration.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
-#include "src/core/look.h"
 #include "src/core/options.h"
+#include "src/core/query.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static enum hf__op_kind kind_of(enum hf__once_do what)
     return HF__OP_INSPECT;
 }
 
-static void fill(const struct hf__once_ask *a, struct hf__look *k)
+static void fill(const struct hf__once_ask *a, struct hf__query *k)
 {
     const struct hf__once *once = a->once;
     struct hf__op *op = &k->request.op;
@@ -129,15 +129,15 @@ static void fill(const struct hf__once_ask *a, struct hf__look *k)
 /* One try. HF_OK, or HF_ENOMEM. */
 static int begin(struct hf__once_ask *a, hf_error *err)
 {
-    int r = hf__look_new(a->client, "", &a->look, err);
+    int r = hf__query_new(a->client, "", &a->query, err);
 
     if (a->limit.ns == 0) {
         a->limit = hf__client_limit(a->client);
         a->limit = a->by.ns == 0 ? a->limit : hf__earlier(a->limit, a->by);
     }
     if (r == HF_OK) {
-        fill(a, a->look);
-        hf__look_begin(a->client, a->look, a->parker, a->limit);
+        fill(a, a->query);
+        hf__query_begin(a->client, a->query, a->parker, a->limit);
     }
     return r;
 }
@@ -145,7 +145,7 @@ static int begin(struct hf__once_ask *a, hf_error *err)
 /* The try has its result: what does it say of the start? */
 static int read_answer(const struct hf__once_ask *a, int r, hf_error *err)
 {
-    const struct hf__record *mark = &a->look->record;
+    const struct hf__record *mark = &a->query->record;
 
     if (a->what == HF__ONCE_PEEK && r == HF_OK &&
         (mark->is_held || mark->is_kept)) {
@@ -204,16 +204,16 @@ bool hf__once_step(void *arg, hf__time *ret_until)
             *ret_until = a->pause_until;
             return false;
         }
-        if (a->look == NULL) {
+        if (a->query == NULL) {
             r = begin(a, err);
         }
         if (r == HF_OK) {
-            if (!hf__look_step(a->client, a->look, a->limit, &r, err)) {
+            if (!hf__query_step(a->client, a->query, a->limit, &r, err)) {
                 *ret_until = a->limit;
                 return false;
             }
             r = read_answer(a, r, err);
-            hf__look_unref(HF_MOVE(a->look));
+            hf__query_unref(HF_MOVE(a->query));
         }
         if (!tries_again(a, r) && !goes_on(a)) {
             return true;

@@ -40,9 +40,9 @@ struct hf__once_ask {
     struct hf__parker *parker;
     hf_error *err;
 
-    struct hf__look *look; /* under way */
-    hf__time limit;        /* set with the first try */
-    hf__time by;           /* no limit is later; 0: none */
+    struct hf__query *query; /* under way */
+    hf__time limit;          /* set with the first try */
+    hf__time by;             /* no limit is later; 0: none */
     hf__time pause_until;
     bool is_unknown; /* a try got no answer */
     bool is_undoing; /* the mark of which nobody knows */

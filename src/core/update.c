@@ -68,7 +68,7 @@ static int read_value(struct update *u, size_t *ret_length, hf_error *err)
     int r = hf__cell_run(u->client, &get, err);
 
     if (r == HF_OK) {
-        const struct hf__cell_op *op = get.look->cell;
+        const struct hf__cell_op *op = get.query->cell;
         size_t length = op->state.has_value ? op->state.length : 0;
 
         u->version = op->state.version;
@@ -76,7 +76,7 @@ static int read_value(struct update *u, size_t *ret_length, hf_error *err)
         u->value[length] = '\0';
         *ret_length = op->state.has_value ? length : HF_CELL_NONE;
     }
-    hf__look_unref(get.look);
+    hf__query_unref(get.query);
     return r == HF_EUNKNOWN ? tell_unavailable(err) : r;
 }
 
@@ -92,9 +92,9 @@ static int write_value(struct update *u, size_t length, hf_error *err)
     int r = hf__cell_run(u->client, &put, err);
 
     if (r == HF_OK && u->opts.ret_version != NULL) {
-        *u->opts.ret_version = put.look->cell->state.version;
+        *u->opts.ret_version = put.query->cell->state.version;
     }
-    hf__look_unref(put.look);
+    hf__query_unref(put.query);
     return r;
 }
 

@@ -5,8 +5,8 @@
  * caller's time is up. What the store reports is collected on the executing
  * thread and shown on the caller's.
  */
-#ifndef HF_CORE_LOOK_H
-#define HF_CORE_LOOK_H
+#ifndef HF_CORE_QUERY_H
+#define HF_CORE_QUERY_H
 
 #include "src/backend/cell.h"
 #include "src/core/client.h"
@@ -15,7 +15,7 @@
 /* More than any store has for one session. */
 #define HF__LOCK_FDS_MAX 8
 
-struct hf__look {
+struct hf__query {
     atomic_int refs;             /* the caller's and the request's */
     struct hf__session *session; /* that is asked; NULL: the name's */
     struct hf__request request;
@@ -36,22 +36,23 @@ struct hf__look {
 
 /* A question about `name` ("" is allowed, for prefixes). HF_OK or
  * HF_ENOMEM, said in err. */
-HF_MUST_CHECK int hf__look_new(hf_client *, const char *name,
-                               struct hf__look **ret_look, hf_error *err);
-void hf__look_unref(struct hf__look *);
-HF_CLEANUP_FN(struct hf__look, hf__look_unref);
+HF_MUST_CHECK int hf__query_new(hf_client *, const char *name,
+                                struct hf__query **ret_query, hf_error *err);
+void hf__query_unref(struct hf__query *);
+HF_CLEANUP_FN(struct hf__query, hf__query_unref);
 /* Ask and wait. Gives the result; HF_EUNKNOWN, or HF_EUNAVAIL if it was not
  * sent, at the limit. Thread: user. Blocks: up to the limit, which is that of
  * the whole call: io_timeout after it began, see hf__client_limit(). */
-HF_MUST_CHECK int hf__look_run(hf_client *, struct hf__look *, hf__time limit,
-                               hf_error *err);
+HF_MUST_CHECK int hf__query_run(hf_client *, struct hf__query *, hf__time limit,
+                                hf_error *err);
 /* The same in steps: begin() sends it, step() gives true once it has its
  * result, or the limit has come; else the parker says when to step again, at
  * the limit at the latest, as in hf__session_begin(). Thread: one at a
  * time. */
-void hf__look_begin(hf_client *, struct hf__look *, struct hf__parker *,
-                    hf__time limit);
-HF_MUST_CHECK bool hf__look_step(hf_client *, struct hf__look *, hf__time limit,
-                                 int *ret_result, hf_error *err);
+void hf__query_begin(hf_client *, struct hf__query *, struct hf__parker *,
+                     hf__time limit);
+HF_MUST_CHECK bool hf__query_step(hf_client *, struct hf__query *,
+                                  hf__time limit, int *ret_result,
+                                  hf_error *err);
 
 #endif

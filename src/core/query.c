@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking the store a question and keeping it alive while it is under way;
- * what is asked is for info.c, survey.c, gc.c, once.c, adopt.c and cell.c to
- * say. Asked by users' threads, answered by whoever leads the session.
+ * what is asked is for info.c, store_queries.c, gc.c, once.c, adopt.c and
+ * cell.c to say. Asked by users' threads, answered by whoever leads the
+ * session.
  */
-#include "src/core/look.h"
+#include "src/core/query.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
-void hf__look_unref(struct hf__look *k)
+void hf__query_unref(struct hf__query *k)
 {
     struct hf__link *link = NULL;
 
@@ -24,15 +25,15 @@ void hf__look_unref(struct hf__look *k)
     hf__free(k);
 }
 
-static void look_done(struct hf__request *q)
+static void query_done(struct hf__request *q)
 {
-    hf__look_unref(HF__ELEMENT(q, struct hf__look, request));
+    hf__query_unref(HF__ELEMENT(q, struct hf__query, request));
 }
 
-int hf__look_new(hf_client *client, const char *name,
-                 struct hf__look **ret_look, hf_error *err)
+int hf__query_new(hf_client *client, const char *name,
+                  struct hf__query **ret_query, hf_error *err)
 {
-    struct hf__look *k = hf__alloc(sizeof *k);
+    struct hf__query *k = hf__alloc(sizeof *k);
 
     if (k == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
@@ -44,19 +45,19 @@ int hf__look_new(hf_client *client, const char *name,
     k->request.op.key = k->key;
     k->request.op.ret_record = &k->record;
     k->request.op.err = &k->err;
-    k->request.done = look_done;
-    *ret_look = k;
+    k->request.done = query_done;
+    *ret_query = k;
     return HF_OK;
 }
 
-static struct hf__session *session_of(hf_client *client, struct hf__look *k)
+static struct hf__session *session_of(hf_client *client, struct hf__query *k)
 {
     return k->session == NULL ? hf__client_session(client, &k->key)
                               : k->session;
 }
 
 /* The caller waits no longer; gives what it is told. */
-static int end(const hf_client *client, struct hf__look *k,
+static int end(const hf_client *client, struct hf__query *k,
                enum hf__ending ending, hf_error *err)
 {
     int r = HF_OK;
@@ -65,14 +66,14 @@ static int end(const hf_client *client, struct hf__look *k,
         bool is_gone = ending == HF__ENDING_WITHDRAWN;
 
         if (is_gone) {
-            hf__look_unref(k);
+            hf__query_unref(k);
         }
         return hf__fail(err, is_gone ? HF_EUNAVAIL : HF_EUNKNOWN,
                         "no answer from the store in %lld ms",
                         (long long)client->settings.io_timeout_ms);
     }
     r = k->request.op.result;
-    hf__look_unref(k);
+    hf__query_unref(k);
     if (r < 0 && k->err.status == 0) {
         return hf__fail(err, r, "the store gave no answer (%s)",
                         hf_strstatus(r));
@@ -83,15 +84,15 @@ static int end(const hf_client *client, struct hf__look *k,
     return r;
 }
 
-void hf__look_begin(hf_client *client, struct hf__look *k,
-                    struct hf__parker *parker, hf__time limit)
+void hf__query_begin(hf_client *client, struct hf__query *k,
+                     struct hf__parker *parker, hf__time limit)
 {
     atomic_fetch_add(&k->refs, 1);
     hf__session_begin(session_of(client, k), &k->request, parker, limit);
 }
 
-bool hf__look_step(hf_client *client, struct hf__look *k, hf__time limit,
-                   int *ret_result, hf_error *err)
+bool hf__query_step(hf_client *client, struct hf__query *k, hf__time limit,
+                    int *ret_result, hf_error *err)
 {
     enum hf__ending ending = HF__ENDING_RAN;
 
@@ -104,7 +105,7 @@ bool hf__look_step(hf_client *client, struct hf__look *k, hf__time limit,
 
 struct asking {
     hf_client *client;
-    struct hf__look *look;
+    struct hf__query *query;
     hf__time limit;
     int result;
     hf_error *err;
@@ -115,15 +116,15 @@ static bool step(void *arg, hf__time *ret_until)
     struct asking *a = arg;
 
     *ret_until = a->limit;
-    return hf__look_step(a->client, a->look, a->limit, &a->result, a->err);
+    return hf__query_step(a->client, a->query, a->limit, &a->result, a->err);
 }
 
-int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
-                 hf_error *err)
+int hf__query_run(hf_client *client, struct hf__query *k, hf__time limit,
+                  hf_error *err)
 {
     struct asking a = {client, k, limit, HF_OK, err};
 
-    hf__look_begin(client, k, &k->parker, limit);
+    hf__query_begin(client, k, &k->parker, limit);
     hf__run_steps(&k->parker, step, &a);
     return a.result;
 }

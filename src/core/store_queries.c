@@ -10,8 +10,8 @@
 #include "src/base/error.h"
 #include "src/core/client.h"
 #include "src/core/grant.h"
-#include "src/core/look.h"
 #include "src/core/options.h"
+#include "src/core/query.h"
 #include "src/core/stats.h"
 
 static void drop_info(struct hf__link *link)
@@ -22,7 +22,7 @@ static void drop_info(struct hf__link *link)
 static int collect_info(void *arg, const char *name, size_t length,
                         const struct hf__record *record)
 {
-    struct hf__look *k = arg;
+    struct hf__query *k = arg;
     hf_info *info = hf__info_new(name, length, record);
 
     if (info == NULL) {
@@ -35,7 +35,7 @@ static int collect_info(void *arg, const char *name, size_t length,
 
 /* How a call's status becomes the request's; only a dead session is told to
  * the session. */
-static int end_call(struct hf__look *k, int r)
+static int end_call(struct hf__query *k, int r)
 {
     k->request.op.result = k->result != HF_OK ? k->result : r;
     if (k->result == HF_ENOMEM) {
@@ -47,7 +47,7 @@ static int end_call(struct hf__look *k, int r)
 static int run_list(struct hf__conn *conn, struct hf__request *q,
                     hf__time deadline)
 {
-    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+    struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
 
     return end_call(
         k, hf__conn_list(conn, &k->key, collect_info, k, deadline, &k->err));
@@ -56,7 +56,7 @@ static int run_list(struct hf__conn *conn, struct hf__request *q,
 int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
             hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     int r = hf__client_usable(client, err);
 
     if (r != HF_OK) {
@@ -72,13 +72,13 @@ int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
     if (r != HF_OK) {
         return r;
     }
-    r = hf__look_new(client, prefix, &k, err);
+    r = hf__query_new(client, prefix, &k, err);
     if (r != HF_OK) {
         return r;
     }
     k->drop = drop_info;
     k->request.call = run_list;
-    r = hf__look_run(client, k, hf__client_limit(client), err);
+    r = hf__query_run(client, k, hf__client_limit(client), err);
     if (r != HF_OK) {
         return r;
     }
@@ -120,7 +120,7 @@ static void drop_finding(struct hf__link *link)
 
 static int collect_finding(void *arg, const hf_check_item *item)
 {
-    struct hf__look *k = arg;
+    struct hf__query *k = arg;
     HF_AUTO(finding_free_auto) struct finding *f = hf__alloc(sizeof *f);
 
     if (f != NULL) {
@@ -143,7 +143,7 @@ static int collect_finding(void *arg, const hf_check_item *item)
 static int run_check(struct hf__conn *conn, struct hf__request *q,
                      hf__time deadline)
 {
-    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+    struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
 
     return end_call(
         k, hf__conn_check(conn, collect_finding, k, deadline, &k->err));
@@ -175,7 +175,7 @@ static void show_allowed(const hf_client *client, hf_check_fn fn, void *arg)
 
 int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     int r = hf__client_usable(client, err);
 
     if (r != HF_OK) {
@@ -184,13 +184,13 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
     if (fn == NULL) {
         return hf__fail(err, HF_EINVAL, "hf_check() needs a function");
     }
-    r = hf__look_new(client, "", &k, err);
+    r = hf__query_new(client, "", &k, err);
     if (r != HF_OK) {
         return r;
     }
     k->drop = drop_finding;
     k->request.call = run_check;
-    r = hf__look_run(client, k, hf__client_limit(client), err);
+    r = hf__query_run(client, k, hf__client_limit(client), err);
     if (r != HF_OK) {
         return r;
     }
