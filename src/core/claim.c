@@ -3,9 +3,9 @@
  * From the wish for a name to the grant, in steps that do not sleep. This file
  * decides when to ask the store and when to wait for its holder, and what it
  * means that time is over; turns are kept by name_queue.c, late outcomes
- * settled by debt.c, and what a caller who got nothing is told is refusal.c's.
- * Runs on the caller's thread, or on the one that steps for it; the claim
- * outlives the call only as a debt.
+ * settled by claim_cleanup.c, and what a caller who got nothing is told is
+ * refusal.c's. Runs on the caller's thread, or on the one that steps for it;
+ * the claim outlives the call only as a cleanup.
  */
 #include "src/core/claim.h"
 
@@ -13,7 +13,7 @@
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/cancel.h"
-#include "src/core/debt.h"
+#include "src/core/claim_cleanup.h"
 #include "src/core/grant.h"
 #include "src/core/options.h"
 
@@ -72,7 +72,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     c->client = hf__client_ref(client);
     hf__list_init(&c->link);
     hf__list_init(&c->asker);
-    hf__list_init(&c->debt_link);
+    hf__list_init(&c->cleanup_link);
     hf__client_key(client, name, c->key_bytes, &c->key);
     hf__owner_set(client, opts->owner, opts->note, &c->owner);
     c->lease_ms = opts->lease_ms;
@@ -137,8 +137,8 @@ static void begin_attempt(struct hf__claim *c)
     op->owner = &c->owner;
     op->ret_record = &c->reply;
     op->err = &c->err;
-    c->request.done = hf__debt_from_attempt;
-    atomic_fetch_add(&c->refs, 1); /* the debt's, should it become one */
+    c->request.done = hf__claim_cleanup_from_attempt;
+    atomic_fetch_add(&c->refs, 1); /* the cleanup's, should it become one */
     c->stage = HF__STAGE_ATTEMPT;
     hf__session_begin(hf__client_session(c->client, &c->key), &c->request,
                       c->parker, c->answer_by);
@@ -189,7 +189,7 @@ static int take_answer(struct hf__claim *c)
     if (r == HF_BUSY) {
         c->record = c->reply;
         c->is_heard = c->wait_ms != 0;
-        hf__debt_go_on(c);
+        hf__claim_cleanup_go_on(c);
     } else if (r == HF_OK) {
         c->grant->slot = op->slot;
         /* That of the session which granted it, where the store has one. */
@@ -439,10 +439,11 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
         }
         /* Who leaves its request to others can't look at this any more. */
         was_unknown = hf__claim_is_unknown(c);
-        hf__client_owe(c->client); /* before anybody could settle it */
+        hf__client_begin_cleanup(
+            c->client); /* before anybody could settle it */
         ending = hf__session_leave(s, &c->request);
         if (ending != HF__ENDING_DETACHED) {
-            hf__client_settle(c->client);
+            hf__client_end_cleanup(c->client);
         }
     }
     int r = end_attempt(c, ending);
@@ -566,7 +567,7 @@ int hf__claim_finish(struct hf__claim *c, struct hf__grant **ret_grant,
     int r = c->result;
 
     if (r != HF_OK && !c->is_detached && hf__claim_may_be_there(c)) {
-        hf__debt_open(c);
+        hf__claim_cleanup_open(c);
     }
     if (r == HF_OK) {
         *ret_grant = HF_MOVE(c->grant);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wish for a name: its token, its attempts, its waiting, and the debt it
+ * The wish for a name: its token, its attempts, its waiting, and the cleanup it
  * leaves when its caller goes away before the outcome is known. A claim is
- * refcounted: the caller has one reference, a debt another.
+ * refcounted: the caller has one reference, a cleanup another.
  *
  * It goes in steps, none of which sleeps: who has many steps each and sleeps on
  * the parker that they share.
@@ -76,8 +76,9 @@ struct hf__claim {
 
     struct hf__watching watching;
     struct hf__timer_task timer_task; /* tries the give-back again */
-    struct hf__link debt_link; /* in client->debts while the timer task waits */
-    hf__time moot_at;          /* the store's lease is surely over */
+    struct hf__link cleanup_link; /* in client->cleanups while the timer task
+                                  waits */
+    hf__time moot_at;             /* the store's lease is surely over */
     char key_bytes[HF__KEY_MAX];
 };
 

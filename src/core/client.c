@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of a client share: names, the fences it has seen, the count of
- * its debts, the limits of its calls. Opening and closing are open.c's; what a
- * claim or a grant does is theirs. Called by any thread.
+ * its cleanups, the limits of its calls. Opening and closing are open.c's; what
+ * a claim or a grant does is theirs. Called by any thread.
  */
 #include "src/core/client.h"
 
@@ -118,13 +118,13 @@ void hf__client_see(struct hf_client *c, const struct hf__key *key,
     }
 }
 
-void hf__client_owe(struct hf_client *c)
+void hf__client_begin_cleanup(struct hf_client *c)
 {
     HF_SCOPED_LOCK(&c->mutex);
     c->unsettled++;
 }
 
-void hf__client_settle(struct hf_client *c)
+void hf__client_end_cleanup(struct hf_client *c)
 {
     HF_SCOPED_LOCK(&c->mutex);
 

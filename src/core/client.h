@@ -55,12 +55,12 @@ struct hf_client {
     int n_unready;              /* these, and those told but not stepped */
     bool is_connecting;         /* it is under way */
     struct hf__map name_queues;
-    struct hf__link grants; /* that were granted, for close */
-    struct hf__link debts;  /* claims whose give-back waits for a timer */
-    struct hf__link owing;  /* grants of which the same is true */
+    struct hf__link grants;   /* that were granted, for close */
+    struct hf__link cleanups; /* claims whose give-back waits for a timer */
+    struct hf__link retrying; /* grants of which the same is true */
     struct hf__seen *seen;
     struct hf__contention contention;
-    int unsettled;             /* claims and grants with a debt */
+    int unsettled;             /* claims and grants with a cleanup */
     hf__time close_by;         /* set when closing begins; 0: not yet */
     bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */
@@ -119,9 +119,9 @@ hf__time hf__client_limit(const struct hf_client *);
  * closed. */
 hf__time hf__client_close_by(struct hf_client *);
 
-/* A debt begins or ends; hf_close() waits for all, up to io_timeout. */
-void hf__client_owe(struct hf_client *);
-void hf__client_settle(struct hf_client *);
+/* A cleanup begins or ends; hf_close() waits for all, up to io_timeout. */
+void hf__client_begin_cleanup(struct hf_client *);
+void hf__client_end_cleanup(struct hf_client *);
 
 /* prefix, ':', name into bytes[HF__KEY_MAX]; the key points there. */
 void hf__client_key(const struct hf_client *, const char *name, char *bytes,

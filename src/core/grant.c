@@ -89,7 +89,7 @@ void hf__grant_begin(struct hf__grant *h, enum hf__pending_op pending)
     HF_ASSERT(h->pending == HF__PENDING_NONE);
     HF_ASSERT(!is_for_holder(pending) || hf__grant_is_ours(h));
     h->pending = pending;
-    h->owes = false;
+    h->must_give_back = false;
     h->is_doubted = false;
     atomic_fetch_add(&h->refs, 1);
     op->kind = kind_of(pending);
@@ -125,17 +125,17 @@ static unsigned take(struct hf__grant *h, unsigned actions)
     enum hf__pending_op pending = pending_of(actions);
     unsigned left = actions & (HF__DO_TELL | HF__DO_RELEASE);
 
-    if (pending == HF__PENDING_GIVE_BACK && !h->is_owing) {
-        /* A debt of the client, with a reference, until it is settled. */
-        h->is_owing = true;
+    if (pending == HF__PENDING_GIVE_BACK && !h->is_retrying) {
+        /* A cleanup of the client, with a reference, until it is settled. */
+        h->is_retrying = true;
         atomic_fetch_add(&h->refs, 1);
-        hf__client_owe(h->client);
+        hf__client_begin_cleanup(h->client);
     }
     if (pending != HF__PENDING_NONE && h->pending == HF__PENDING_NONE) {
         hf__grant_begin(h, pending);
         return left | HF__DO_SUBMIT;
     }
-    h->owes = h->owes || pending == HF__PENDING_GIVE_BACK;
+    h->must_give_back = h->must_give_back || pending == HF__PENDING_GIVE_BACK;
     h->is_doubted = h->is_doubted || pending == HF__PENDING_CHECK;
     return left;
 }
@@ -155,7 +155,7 @@ unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
     atomic_store(&h->reason, (int)h->fsm.reason);
     atomic_store(&h->state, (int)shown_state(h->fsm.phase));
     atomic_store(&h->held_until, hf__grant_is_ours(h) ? h->fsm.deadline.ns : 0);
-    if (hf__grant_is_ours(h) || !h->is_owing) {
+    if (hf__grant_is_ours(h) || !h->is_retrying) {
         hf__time due = hf__grant_fsm_next_tick(&h->fsm);
 
         /* Only a renewal may come early: at a deadline that is merely near
@@ -344,7 +344,7 @@ unsigned hf__grant_overdue(struct hf__grant *h)
 {
     bool is_doubted = h->is_doubted && hf__grant_is_ours(h);
 
-    return take(h, (h->owes ? HF__DO_GIVE_BACK : 0) |
+    return take(h, (h->must_give_back ? HF__DO_GIVE_BACK : 0) |
                        (is_doubted ? HF__DO_CHECK : 0));
 }
 
@@ -354,9 +354,9 @@ static bool set_retry(struct hf__grant *h, bool is_waiting)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
 
-    hf__list_remove(&h->owing_link);
+    hf__list_remove(&h->retry_link);
     if (is_waiting && !h->client->is_closed) {
-        hf__list_push(&h->client->owing, &h->owing_link);
+        hf__list_push(&h->client->retrying, &h->retry_link);
         return true;
     }
     return false;
@@ -367,14 +367,15 @@ static bool set_retry(struct hf__grant *h, bool is_waiting)
 static void end_give_back(struct hf__grant *h, const struct hf__op *op)
 {
     hf__time now = hf__now();
-    bool is_open = hf__debt_is_open(op->result) && hf__before(now, h->moot_at);
+    bool is_open =
+        hf__claim_cleanup_goes_on(op->result) && hf__before(now, h->moot_at);
 
-    if (!h->is_owing) {
+    if (!h->is_retrying) {
         return;
     }
-    h->owes = false;
-    h->is_owing = set_retry(h, is_open);
-    if (h->is_owing) {
+    h->must_give_back = false;
+    h->is_retrying = set_retry(h, is_open);
+    if (h->is_retrying) {
         hf__timer_thread_set(&h->client->timer_thread, &h->timer_task,
                              hf__lease_give_back_at(now, h->fsm.lease_ms), 0);
     }
@@ -411,19 +412,19 @@ static void pending_done(struct hf__request *q)
 {
     struct hf__grant *h = HF__ELEMENT(q, struct hf__grant, request);
     bool was_renewal = false;
-    bool was_owing = false;
+    bool was_retrying = false;
     bool is_settled = false;
     unsigned actions = 0;
     int r = q->op.result;
 
     hf__mutex_lock(&h->mutex);
     was_renewal = is_renewal(h->pending);
-    was_owing = h->is_owing;
+    was_retrying = h->is_retrying;
     actions = end_pending(h);
-    is_settled = was_owing && !h->is_owing;
+    is_settled = was_retrying && !h->is_retrying;
     hf__mutex_unlock(&h->mutex);
     if (is_settled) { /* what is_owing held: the count and the reference */
-        hf__client_settle(h->client);
+        hf__client_end_cleanup(h->client);
         hf__grant_unref(h);
     }
     if (was_renewal && r < 0) {
@@ -460,7 +461,7 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
         if (is_hurried && (!renews || is_asking) && hf__grant_is_ours(h)) {
             actions |= take(h, HF__DO_CHECK);
         }
-    } else if (h->is_owing) {
+    } else if (h->is_retrying) {
         (void)set_retry(h, false);
         actions = take(h, HF__DO_GIVE_BACK);
     }
@@ -494,7 +495,7 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     atomic_init(&h->state, (int)HF_STATE_RELEASED);
     h->client = hf__client_ref(client);
     hf__list_init(&h->link);
-    hf__list_init(&h->owing_link);
+    hf__list_init(&h->retry_link);
     hf__list_init(&h->owned_link);
     hf__list_init(&h->listeners);
     hf__list_init(&h->lost_callbacks);

@@ -40,7 +40,8 @@ struct hf__lost_callback {
 };
 
 struct hf__grant {
-    atomic_int refs; /* each lock's, each pending operation's, and a debt's */
+    atomic_int refs; /* each lock's, each pending operation's, and a
+                        cleanup's */
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
@@ -54,7 +55,7 @@ struct hf__grant {
     uint64_t seen_before;       /* fence of the name, when the claim began */
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->grants; under its mutex */
-    struct hf__link owing_link; /* in client->owing, under its mutex, while the
+    struct hf__link retry_link; /* in client->owing, under its mutex, while the
                                    timer task waits to try the give-back
                                    again */
     struct hf__name_queue *queue; /* while it is the holder; under its mutex */
@@ -78,11 +79,11 @@ struct hf__grant {
     struct hf__timer_task timer_task;
     struct hf__request request;
     enum hf__pending_op pending;
-    bool owes;       /* a give-back must follow the pending operation under
-                        way */
-    bool is_doubted; /* a check must */
-    bool is_owing;   /* counted as a debt of the client */
-    bool has_result; /* hf_release() has its answer */
+    bool must_give_back; /* a give-back must follow the pending operation under
+                  way */
+    bool is_doubted;     /* a check must */
+    bool is_retrying;    /* counted as a cleanup of the client */
+    bool has_result;     /* hf_release() has its answer */
     int release_result;
     hf__time moot_at; /* a give-back is pointless after */
     struct hf__token token;
@@ -140,7 +141,7 @@ void hf__grant_abandon(struct hf__grant *);
 
 /* Is a release with this result to be tried again? Not when it was answered,
  * and not when the store refuses: then only the lease can end the grant. */
-static inline bool hf__debt_is_open(int result)
+static inline bool hf__claim_cleanup_goes_on(int result)
 {
     return result == HF_EUNAVAIL || result == HF_EUNKNOWN ||
            result == HF_ENOMEM;

@@ -10,7 +10,7 @@
 
 #include "src/base/alloc.h"
 #include "src/core/claim.h"
-#include "src/core/debt.h"
+#include "src/core/claim_cleanup.h"
 #include "src/core/grant.h"
 
 #include <string.h>
@@ -237,7 +237,7 @@ void hf__name_queue_attempted(struct hf__claim *c, int result)
     HF_SCOPED_LOCK(&c->client->mutex);
     struct hf__name_queue *p = c->queue;
 
-    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
+    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_CLEANUP);
     HF_ASSERT(p->unsettled > 0);
     c->use = HF__USE_NONE;
     p->last_result = result;
@@ -252,7 +252,7 @@ void hf__name_queue_unsettle(struct hf__claim *c)
 
     HF_ASSERT(c->waiter_state == HF__WAITER_OUT &&
               (c->use == HF__USE_NONE || c->use == HF__USE_HANDOVER));
-    c->use = HF__USE_DEBT;
+    c->use = HF__USE_CLEANUP;
     c->queue->unsettled++;
 }
 
@@ -260,8 +260,8 @@ void hf__name_queue_met(struct hf__claim *c, int result)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
-    c->use = HF__USE_DEBT;
+    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_CLEANUP);
+    c->use = HF__USE_CLEANUP;
     c->queue->last_result = result;
 }
 

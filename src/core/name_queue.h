@@ -30,7 +30,7 @@ enum hf__use {
     HF__USE_NONE,
     HF__USE_ATTEMPT,  /* the claim asks the store */
     HF__USE_HANDOVER, /* a holder hands it the lock */
-    HF__USE_DEBT      /* what is left of it is given back */
+    HF__USE_CLEANUP   /* what is left of it is given back */
 };
 
 /* What the store may have of a claim's token, as far as it was told; each is
@@ -82,13 +82,13 @@ enum hf__turn {
 enum hf__turn hf__name_queue_turn(struct hf__claim *);
 /* It does not wait for its turn just now: that is the next one's. */
 void hf__name_queue_pass(struct hf__claim *);
-/* The attempt that HF__TURN_ASK counted, or the debt, has its outcome: the
+/* The attempt that HF__TURN_ASK counted, or the cleanup, has its outcome: the
  * request is free. */
 void hf__name_queue_attempted(struct hf__claim *, int result);
-/* The request, free or abandoned, is a debt's: one more outcome that somebody
- * must settle. */
+/* The request, free or abandoned, is a cleanup's: one more outcome that
+ * somebody must settle. */
 void hf__name_queue_unsettle(struct hf__claim *);
-/* What is not settled yet has met this, and is a debt's. */
+/* What is not settled yet has met this, and is a cleanup's. */
 void hf__name_queue_met(struct hf__claim *, int result);
 /* What was last met at this place; HF_OK before the first. */
 int hf__name_queue_last_result(struct hf__claim *);

@@ -10,7 +10,7 @@
 #include "src/base/fork.h"
 #include "src/base/rand.h"
 #include "src/base/utf8.h"
-#include "src/core/debt.h"
+#include "src/core/claim_cleanup.h"
 #include "src/core/grant.h"
 #include "src/core/options.h"
 #include "src/core/sweeper.h"
@@ -213,8 +213,8 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__break_listener_init(&c->break_listener, c);
     hf__watchers_init(&c->watchers, &c->settings);
     hf__list_init(&c->grants);
-    hf__list_init(&c->debts);
-    hf__list_init(&c->owing);
+    hf__list_init(&c->cleanups);
+    hf__list_init(&c->retrying);
     hf__list_init(&c->unready);
     hf__executor_init(&c->executor);
     hf__event_queue_init(&c->events);
@@ -305,7 +305,7 @@ static void abandon_grants(struct hf_client *c)
     }
 }
 
-static void await_debts(struct hf_client *c)
+static void await_cleanups(struct hf_client *c)
 {
     hf__time limit = hf__client_close_by(c);
 
@@ -336,20 +336,20 @@ static void tell_all(struct hf_client *c)
 }
 
 /* Nothing fires any more: give up those give-backs. */
-static void drop_owing(struct hf_client *client)
+static void drop_retries(struct hf_client *client)
 {
     for (;;) {
         struct hf__link *link = NULL;
 
         hf__mutex_lock(&client->mutex);
         client->is_closed = true;
-        link = hf__list_pop(&client->owing);
+        link = hf__list_pop(&client->retrying);
         hf__mutex_unlock(&client->mutex);
         if (link == NULL) {
             return;
         }
-        hf__client_settle(client);
-        hf__grant_unref(HF__ELEMENT(link, struct hf__grant, owing_link));
+        hf__client_end_cleanup(client);
+        hf__grant_unref(HF__ELEMENT(link, struct hf__grant, retry_link));
     }
 }
 
@@ -362,7 +362,7 @@ void hf_close(hf_client *c)
     hf__executor_call_off(&c->executor);
     tell_all(c);
     abandon_grants(c);
-    await_debts(c);
+    await_cleanups(c);
     tell_all(c);
     hf__event_queue_close(&c->events);
     hf__executor_stop(&c->executor);
@@ -373,7 +373,7 @@ void hf_close(hf_client *c)
         hf__session_close(&c->main[i]);
     }
     hf__session_close(&c->renew);
-    hf__debt_drop_all(c);
-    drop_owing(c);
+    hf__claim_cleanup_drop_all(c);
+    drop_retries(c);
     hf__client_unref(c);
 }

@@ -9,7 +9,7 @@
 #include "src/core/release.h"
 
 #include "src/base/error.h"
-#include "src/core/debt.h"
+#include "src/core/claim_cleanup.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void handover_done(struct hf__request *q)
 
     if (!hf__name_queue_handed_over(next_waiter)) {
         if (hf__claim_may_be_there(next_waiter)) {
-            hf__debt_open(next_waiter);
+            hf__claim_cleanup_open(next_waiter);
         }
         hf__name_queue_forget(next_waiter);
     }

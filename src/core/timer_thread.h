@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's timers on one thread: renewals due, deadlines past, debts to
+ * The client's timers on one thread: renewals due, deadlines past, cleanups to
  * try again. It sleeps on a timerfd of CLOCK_BOOTTIME, also through a
  * suspend, touches no store and looks up no names; what fires submits to a
  * session. The thread is started before the first grant and sleeps when no

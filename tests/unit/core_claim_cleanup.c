@@ -4,8 +4,8 @@
  * it answered: all transitions; and that what it may have is owed until the
  * store has answered.
  */
+#include "src/core/claim_cleanup.h"
 #include "src/core/client.h"
-#include "src/core/debt.h"
 #include "tests/lib/test.h"
 
 struct answer {
@@ -112,7 +112,7 @@ TEST(what_a_claim_may_have_left_is_owed_until_the_store_answers)
     hf_lock *job = NULL;
 
     EXPECT_IS(try_for(alice, 60000, &job), HF_EUNKNOWN);
-    await_try(alice, &alice->debts);
+    await_try(alice, &alice->cleanups);
     hf_close(alice);
 }
 
@@ -135,7 +135,7 @@ TEST(so_is_a_lock_whose_release_got_no_answer)
 
     EXPECT_IS(try_for(alice, 60000, &job), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_EUNKNOWN);
-    await_try(alice, &alice->owing);
+    await_try(alice, &alice->retrying);
     hf_free(job);
     hf_close(alice);
 }

@@ -6,17 +6,17 @@
  * timer thread; blocks nobody, but a new claim of this client on the name waits
  * until it is done.
  */
-#include "src/core/debt.h"
+#include "src/core/claim_cleanup.h"
 
 #include "src/core/grant_fsm.h"
 
 #include <string.h>
 
-static void close_debt(struct hf__claim *c)
+static void end_cleanup(struct hf__claim *c)
 {
     hf__timer_thread_cancel(&c->client->timer_thread, &c->timer_task);
     hf__name_queue_attempted(c, c->request.op.result);
-    hf__client_settle(c->client);
+    hf__client_end_cleanup(c->client);
     hf__claim_unref(c);
 }
 
@@ -31,7 +31,7 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
 
     (void)now;
     hf__mutex_lock(&c->client->mutex);
-    hf__list_remove(&c->debt_link);
+    hf__list_remove(&c->cleanup_link);
     hf__mutex_unlock(&c->client->mutex);
     send_release(c);
 }
@@ -41,13 +41,14 @@ static void release_done(struct hf__request *q)
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
     hf__time now = hf__now();
 
-    if (!hf__debt_is_open(q->op.result) || !hf__before(now, c->moot_at)) {
-        close_debt(c);
+    if (!hf__claim_cleanup_goes_on(q->op.result) ||
+        !hf__before(now, c->moot_at)) {
+        end_cleanup(c);
         return;
     }
     hf__name_queue_met(c, q->op.result);
     hf__mutex_lock(&c->client->mutex);
-    hf__list_push(&c->client->debts, &c->debt_link);
+    hf__list_push(&c->client->cleanups, &c->cleanup_link);
     hf__mutex_unlock(&c->client->mutex);
     hf__timer_thread_set(&c->client->timer_thread, &c->timer_task,
                          hf__lease_give_back_at(now, c->lease_ms), 0);
@@ -64,7 +65,7 @@ static void give_back(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
 
-    HF_ASSERT(c->use == HF__USE_DEBT);
+    HF_ASSERT(c->use == HF__USE_CLEANUP);
     c->moot_at = hf__client_moot_at(c->client, hf__now(), c->lease_ms);
     c->timer_task.fire = fire;
     memset(&c->request, 0, sizeof c->request);
@@ -79,7 +80,7 @@ static void give_back(struct hf__claim *c)
     send_release(c);
 }
 
-void hf__debt_from_attempt(struct hf__request *q)
+void hf__claim_cleanup_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
@@ -89,19 +90,19 @@ void hf__debt_from_attempt(struct hf__request *q)
             c, q->op.result); /* who is in line waits for the rest */
         give_back(c);
     } else {
-        close_debt(c);
+        end_cleanup(c);
     }
 }
 
-void hf__debt_open(struct hf__claim *c)
+void hf__claim_cleanup_open(struct hf__claim *c)
 {
     atomic_fetch_add(&c->refs, 1);
     hf__name_queue_unsettle(c);
-    hf__client_owe(c->client);
+    hf__client_begin_cleanup(c->client);
     give_back(c);
 }
 
-void hf__debt_go_on(struct hf__claim *c)
+void hf__claim_cleanup_go_on(struct hf__claim *c)
 {
     const struct hf__op *op = &c->request.op;
 
@@ -112,17 +113,17 @@ void hf__debt_go_on(struct hf__claim *c)
     c->token = op->token;
 }
 
-void hf__debt_drop_all(struct hf_client *client)
+void hf__claim_cleanup_drop_all(struct hf_client *client)
 {
     for (;;) {
         struct hf__link *link = NULL;
 
         hf__mutex_lock(&client->mutex);
-        link = hf__list_pop(&client->debts);
+        link = hf__list_pop(&client->cleanups);
         hf__mutex_unlock(&client->mutex);
         if (link == NULL) {
             return;
         }
-        close_debt(HF__ELEMENT(link, struct hf__claim, debt_link));
+        end_cleanup(HF__ELEMENT(link, struct hf__claim, cleanup_link));
     }
 }
