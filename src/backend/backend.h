@@ -79,7 +79,7 @@ enum hf__op_kind {
                         out it may be a higher one).
                         Beside others, and in line: see crowd.h.
                         OK (+ fence, slot) · BUSY (+ record, is_queued; also a
-                        new token, not doubtful, to go on with: what the old
+                        new token, not unanswered, to go on with: what the old
                         one has, or gets yet, the store gives back) · EINVAL
                         (another number of slots; RENEW: too long a lease) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
@@ -112,7 +112,7 @@ struct hf__op {
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
                          lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
-    bool is_doubtful; /* a claim of it got no answer; RELEASE keeps it out */
+    bool is_unanswered; /* a claim of it got no answer; RELEASE keeps it out */
     struct hf__manner manner;   /* ACQUIRE · RENEW, RELEASE: how it was asked
                                    for, a hint; exclusive may be wrong */
     enum hf__queueing queueing; /* ACQUIRE */

@@ -51,7 +51,7 @@ static void hear(void *arg, uint64_t tag)
     struct hf__grant *h = find(arg, tag);
 
     if (h != NULL) {
-        hf__grant_doubt(h);
+        hf__grant_check_soon(h);
         hf__grant_unref(h);
     }
 }
@@ -84,7 +84,7 @@ void hf__break_listener_check_all(struct hf_client *client)
         int state = atomic_load(&h->state);
 
         if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {
-            atomic_store(&h->is_hurried, true);
+            atomic_store(&h->is_check_due, true);
             hf__timer_thread_set(&client->timer_thread, &h->timer_task,
                                  hf__now(), 0);
         }

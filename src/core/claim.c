@@ -131,7 +131,7 @@ static void begin_attempt(struct hf__claim *c)
     op->lease_us = c->lease_ms * 1000;
     op->keep_us = c->grant->min_hold_ms * 1000;
     op->is_detached = c->grant->is_unbound;
-    op->is_doubtful = c->is_doubtful;
+    op->is_unanswered = c->is_unanswered;
     op->manner = c->manner;
     op->queueing = c->queueing;
     op->owner = &c->owner;
@@ -151,7 +151,7 @@ static int take_grant(struct hf__claim *c)
 {
     int r = HF_OK;
 
-    c->grant->is_doubtful = c->is_doubtful;
+    c->grant->is_unanswered = c->is_unanswered;
     r = hf__grant_confirm(c->grant, &c->token, c->granted_sent,
                           c->granted_fence, &c->err);
     if (r == HF_OK) {
@@ -251,7 +251,7 @@ static void begin_watching(struct hf__claim *c)
     g->watch.fence = c->record.fence;
     g->watch.token = c->record.token;
     g->watch.manner = c->manner;
-    g->watch.ticket = hf__name_queue_trace(c) == HF__TRACE_TICKET
+    g->watch.ticket = hf__name_queue_store_has(c) == HF__STORE_HAS_TICKET
                           ? c->token
                           : (struct hf__token){{0}};
     c->is_watched = hf__watchers_join(&c->client->watchers, g);
@@ -333,7 +333,7 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
 /* By its caller, with no attempt under way: a hand-over may have begun. */
 static bool is_unknown(struct hf__claim *c)
 {
-    return hf__name_queue_trace(c) >= HF__TRACE_DOUBT;
+    return hf__name_queue_store_has(c) >= HF__STORE_HAS_UNKNOWN;
 }
 
 /* After a failed attempt: true if another one may help. */

@@ -67,8 +67,8 @@ struct hf__claim {
     bool is_detached;         /* the request went on without the caller */
 
     /* By who has the request; for others under the client's mutex. */
-    enum hf__trace trace;
-    bool is_doubtful; /* a request with this token got no answer, whatever was
+    enum hf__store_has store_has;
+    bool is_unanswered; /* a request with this token got no answer, whatever was
                          told since: it may still arrive. Once true it stays
                          so */
     hf__time granted_sent; /* of the request that was granted */
@@ -85,12 +85,12 @@ struct hf__claim {
 /* What the last answer does not tell: the store may have granted it. */
 static inline bool hf__claim_is_unknown(const struct hf__claim *c)
 {
-    return c->trace >= HF__TRACE_DOUBT;
+    return c->store_has >= HF__STORE_HAS_UNKNOWN;
 }
 /* May the store have anything of it, or get it yet? */
 static inline bool hf__claim_may_be_there(const struct hf__claim *c)
 {
-    return c->trace != HF__TRACE_NONE || c->is_doubtful;
+    return c->store_has != HF__STORE_HAS_NOTHING || c->is_unanswered;
 }
 
 /* HF_OK and a claim with its grant, not granted yet; HF_ENOMEM. */

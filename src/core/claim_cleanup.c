@@ -74,7 +74,7 @@ static void give_back(struct hf__claim *c)
     op->token = c->token;
     op->manner = c->manner;
     op->reopens = true; /* nobody has held it */
-    op->is_doubtful = c->is_doubtful;
+    op->is_unanswered = c->is_unanswered;
     c->request.done = release_done;
     tell(c);
     send_release(c);
@@ -106,10 +106,10 @@ void hf__claim_cleanup_go_on(struct hf__claim *c)
 {
     const struct hf__op *op = &c->request.op;
 
-    if (c->is_doubtful && !op->is_doubtful) {
+    if (c->is_unanswered && !op->is_unanswered) {
         tell(c);
     }
-    c->is_doubtful = op->is_doubtful;
+    c->is_unanswered = op->is_unanswered;
     c->token = op->token;
 }
 

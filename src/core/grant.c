@@ -90,12 +90,12 @@ void hf__grant_begin(struct hf__grant *h, enum hf__pending_op pending)
     HF_ASSERT(!is_for_holder(pending) || hf__grant_is_ours(h));
     h->pending = pending;
     h->must_give_back = false;
-    h->is_doubted = false;
+    h->needs_check = false;
     atomic_fetch_add(&h->refs, 1);
     op->kind = kind_of(pending);
     op->is_detached = pending == HF__PENDING_DETACH;
     op->reopens = h->is_unused;
-    op->is_doubtful = h->is_doubtful;
+    op->is_unanswered = h->is_unanswered;
     op->key = h->key;
     op->token = h->token;
     op->manner = h->manner;
@@ -136,7 +136,7 @@ static unsigned take(struct hf__grant *h, unsigned actions)
         return left | HF__DO_SUBMIT;
     }
     h->must_give_back = h->must_give_back || pending == HF__PENDING_GIVE_BACK;
-    h->is_doubted = h->is_doubted || pending == HF__PENDING_CHECK;
+    h->needs_check = h->needs_check || pending == HF__PENDING_CHECK;
     return left;
 }
 
@@ -148,7 +148,7 @@ unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
 
     /* A request of its claim may still come, and find the name free. */
     if (e.kind == HF__FSM_REFUSED && (actions & HF__DO_TELL) != 0 &&
-        h->is_doubtful) {
+        h->is_unanswered) {
         actions |= HF__DO_GIVE_BACK;
     }
     /* The reason first: who sees the loss may ask for it at once. */
@@ -342,10 +342,10 @@ static unsigned end_check(struct hf__grant *h, const struct hf__op *op)
 
 unsigned hf__grant_overdue(struct hf__grant *h)
 {
-    bool is_doubted = h->is_doubted && hf__grant_is_ours(h);
+    bool needs_check = h->needs_check && hf__grant_is_ours(h);
 
     return take(h, (h->must_give_back ? HF__DO_GIVE_BACK : 0) |
-                       (is_doubted ? HF__DO_CHECK : 0));
+                       (needs_check ? HF__DO_CHECK : 0));
 }
 
 /* Gives whether the give-back waits for another try: not once the client is
@@ -448,17 +448,17 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
     hf__mutex_lock(&h->mutex);
     if (hf__grant_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
-        bool is_hurried = atomic_exchange(&h->is_hurried, false);
+        bool is_check_due = atomic_exchange(&h->is_check_due, false);
         bool is_asking = h->pending != HF__PENDING_NONE; /* where it was */
         bool renews = hf__before(h->fsm.renew_at, h->fsm.deadline);
 
         /* A renewal that is nearly due goes along with those that are. */
-        if (renews && (is_hurried || !hf__before(slack, h->fsm.renew_at))) {
+        if (renews && (is_check_due || !hf__before(slack, h->fsm.renew_at))) {
             now = hf__later(now, h->fsm.renew_at);
         }
         actions = hf__grant_feed(
             h, (struct hf__fsm_event){.kind = HF__FSM_TICK, .now = now});
-        if (is_hurried && (!renews || is_asking) && hf__grant_is_ours(h)) {
+        if (is_check_due && (!renews || is_asking) && hf__grant_is_ours(h)) {
             actions |= take(h, HF__DO_CHECK);
         }
     } else if (h->is_retrying) {
@@ -470,7 +470,7 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
     hf__grant_unref(h);
 }
 
-void hf__grant_doubt(struct hf__grant *h)
+void hf__grant_check_soon(struct hf__grant *h)
 {
     unsigned actions = 0;
 

@@ -45,10 +45,10 @@ struct hf__grant {
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
-    bool is_unbound;  /* the store does not tie it to this process */
-    bool is_unused;   /* nobody was given it: its release opens the name */
-    bool was_joined;  /* there was more than one hold on it */
-    bool is_doubtful; /* of the claim, see claim.h */
+    bool is_unbound;    /* the store does not tie it to this process */
+    bool is_unused;     /* nobody was given it: its release opens the name */
+    bool was_joined;    /* there was more than one hold on it */
+    bool is_unanswered; /* of the claim, see claim.h */
     int64_t min_hold_ms;
     struct hf__manner manner;   /* beside which others it may stand */
     int slot;                   /* −1: none */
@@ -67,7 +67,7 @@ struct hf__grant {
     _Atomic int64_t held_until; /* ns of CLOCK_BOOTTIME; 0: not held */
     atomic_int state;           /* hf_lock_state */
     atomic_int reason;          /* hf_reason */
-    atomic_bool is_hurried;     /* at its next tick the store is asked */
+    atomic_bool is_check_due;   /* at its next tick the store is asked */
 
     struct hf__mutex mutex; /* all below */
     struct hf__parker parker;
@@ -81,7 +81,7 @@ struct hf__grant {
     enum hf__pending_op pending;
     bool must_give_back; /* a give-back must follow the pending operation under
                   way */
-    bool is_doubted;     /* a check must */
+    bool needs_check;    /* a check must */
     bool is_retrying;    /* counted as a cleanup of the client */
     bool has_result;     /* hf_release() has its answer */
     int release_result;
@@ -135,7 +135,7 @@ void hf__grant_listen(struct hf__grant *, struct hf__listener *,
 /* No longer; harmless if it does not listen. Thread: any. */
 void hf__grant_ignore(struct hf__grant *, struct hf__listener *);
 /* Somebody may have broken it: ask the store. Thread: any. */
-void hf__grant_doubt(struct hf__grant *);
+void hf__grant_check_soon(struct hf__grant *);
 /* For hf_close(): release without waiting for the answer. */
 void hf__grant_abandon(struct hf__grant *);
 

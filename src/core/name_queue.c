@@ -271,10 +271,10 @@ int hf__name_queue_last_result(struct hf__claim *c)
     return c->queue->last_result;
 }
 
-enum hf__trace hf__name_queue_trace(struct hf__claim *c)
+enum hf__store_has hf__name_queue_store_has(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    return c->trace;
+    return c->store_has;
 }
 
 hf__time hf__name_queue_asked_at(struct hf__claim *c)
@@ -451,7 +451,7 @@ struct hf__claim *hf__name_queue_next_waiter(struct hf__grant *h,
         !may_be_inherited(h) ||
         next_waiter->waiter_state != HF__WAITER_QUEUED ||
         hf__claim_is_unknown(next_waiter) ||
-        h->is_doubtful || /* what may still come, a release keeps out */
+        h->is_unanswered || /* what may still come, a release keeps out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
@@ -514,16 +514,17 @@ static bool may_stand(int result, hf__time sent)
            ((result == HF_EAUTH || result == HF_ENOMEM) && sent.ns != 0);
 }
 
-enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *op)
+enum hf__store_has hf__store_has_after(enum hf__store_has before,
+                                       const struct hf__op *op)
 {
     if (op->result == HF_OK) {
-        return HF__TRACE_GRANT;
+        return HF__STORE_HAS_GRANT;
     }
     if (may_stand(op->result, op->sent)) {
-        return HF__TRACE_DOUBT;
+        return HF__STORE_HAS_UNKNOWN;
     }
     if (op->result == HF_BUSY && op->kind == HF__OP_ACQUIRE) {
-        return op->is_queued ? HF__TRACE_TICKET : HF__TRACE_NONE;
+        return op->is_queued ? HF__STORE_HAS_TICKET : HF__STORE_HAS_NOTHING;
     }
     return before; /* it was surely not applied */
 }
@@ -532,8 +533,9 @@ void hf__claim_hear(struct hf__claim *c)
 {
     const struct hf__op *op = &c->request.op;
 
-    c->trace = hf__trace_after(c->trace, op);
-    c->is_doubtful = c->is_doubtful || c->trace == HF__TRACE_DOUBT;
+    c->store_has = hf__store_has_after(c->store_has, op);
+    c->is_unanswered =
+        c->is_unanswered || c->store_has == HF__STORE_HAS_UNKNOWN;
     if (op->result == HF_OK) {
         c->granted_sent = op->sent;
         c->granted_fence = op->fence;

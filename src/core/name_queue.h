@@ -35,11 +35,11 @@ enum hf__use {
 
 /* What the store may have of a claim's token, as far as it was told; each is
  * more than the one before. */
-enum hf__trace {
-    HF__TRACE_NONE,
-    HF__TRACE_TICKET, /* a place in its line */
-    HF__TRACE_DOUBT,  /* it was asked, and has not answered since */
-    HF__TRACE_GRANT
+enum hf__store_has {
+    HF__STORE_HAS_NOTHING,
+    HF__STORE_HAS_TICKET,  /* a place in its line */
+    HF__STORE_HAS_UNKNOWN, /* it was asked, and has not answered since */
+    HF__STORE_HAS_GRANT
 };
 
 struct hf__name_queue {
@@ -95,10 +95,11 @@ int hf__name_queue_last_result(struct hf__claim *);
 
 /* What the store may have of it, for its caller while the request is free, or
  * a holder's who hands it the lock. */
-enum hf__trace hf__name_queue_trace(struct hf__claim *);
+enum hf__store_has hf__name_queue_store_has(struct hf__claim *);
 /* What the store may have of a claim once that, its attempt or a hand-over to
  * it, has its result. */
-enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *);
+enum hf__store_has hf__store_has_after(enum hf__store_has before,
+                                       const struct hf__op *);
 /* Its request has a result: note what the store may have of it now. By who has
  * the request. */
 void hf__claim_hear(struct hf__claim *);

@@ -33,16 +33,16 @@ TEST(a_doubtful_claim_that_is_refused_goes_on_with_what_it_was_left)
     JOB_OF(alice, bob);
     struct hf__token first = claim_of(&bob, "job")->token;
     struct request rq;
-    bool is_doubtful = true;
+    bool is_unanswered = true;
 
     ask(&bob, &rq, HF__OP_ACQUIRE, "job");
-    rq.op.is_doubtful = is_doubtful;
+    rq.op.is_unanswered = is_unanswered;
     EXPECT_IS(send_one_request(&bob, &rq), HF_BUSY);
-    is_doubtful = rq.op.is_doubtful;
-    EXPECT_IS(hf__token_equal(&rq.op.token, &first), is_doubtful);
+    is_unanswered = rq.op.is_unanswered;
+    EXPECT_IS(hf__token_equal(&rq.op.token, &first), is_unanswered);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     ask(&bob, &rq, HF__OP_ACQUIRE, "job");
-    rq.op.is_doubtful = is_doubtful;
+    rq.op.is_unanswered = is_unanswered;
     EXPECT_IS(send_one_request(&bob, &rq), HF_OK);
     EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
     EXPECT_IS(release(&bob, "job"), HF_OK);

@@ -21,9 +21,9 @@ struct given {
     int64_t ends[HF__MADE_MOST]; /* of leases, by host 0's clock; 0: none */
     int64_t end;                 /* by a majority */
     uint64_t fences[HF__MADE_MOST];
-    unsigned released; /* by whom */
-    unsigned refused;  /* who refused its last renewal there */
-    bool is_doubtful;  /* a claim of it may be on its way for long */
+    unsigned released;  /* by whom */
+    unsigned refused;   /* who refused its last renewal there */
+    bool is_unanswered; /* a claim of it may be on its way for long */
 };
 
 /* What a member gave. */
@@ -77,9 +77,9 @@ static void note_doubt(const struct hf__op *op)
 {
     struct given *g = find_given(&op->token);
 
-    if (op->kind == HF__OP_RELEASE && op->is_doubtful) {
+    if (op->kind == HF__OP_RELEASE && op->is_unanswered) {
         g->token = op->token;
-        g->is_doubtful = true;
+        g->is_unanswered = true;
     }
 }
 
@@ -255,7 +255,7 @@ static void expect_ended(const struct hf__step *s,
         g->token = *token;
         g->released |= own;
     } else if (s->result == HF_OK && (g->released & own) != 0 &&
-               (s->script == HF__SCRIPT_RENEW || g->is_doubtful)) {
+               (s->script == HF__SCRIPT_RENEW || g->is_unanswered)) {
         hf__flaw("member %d gives name %d again that was given back", s->member,
                  s->name);
     }

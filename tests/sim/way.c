@@ -56,7 +56,7 @@ static void keep_out(const struct hf__op *op)
     for (int i = 0; i < GHOSTS; i++) {
         struct ghost *g = &ghosts[i];
 
-        if (g->due != 0 && op->kind == HF__OP_RELEASE && op->is_doubtful &&
+        if (g->due != 0 && op->kind == HF__OP_RELEASE && op->is_unanswered &&
             (hf__token_equal(&g->op.token, &op->token) ||
              hf__token_equal(&g->op.next_token, &op->token))) {
             g->due = 0;

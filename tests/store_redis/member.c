@@ -70,7 +70,7 @@ static int give_back(int who)
     struct hf__op op = asked(HF__OP_RELEASE, who);
 
     op.reopens = true;
-    op.is_doubtful = true;
+    op.is_unanswered = true;
     return tell(&op, &(struct hf__ask){.client = 1});
 }
 

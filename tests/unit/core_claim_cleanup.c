@@ -13,27 +13,30 @@ struct answer {
     int result;
     bool is_sent;
     bool is_queued;
-    enum hf__trace after[HF__TRACE_GRANT + 1]; /* by what it was before */
+    enum hf__store_has
+        after[HF__STORE_HAS_GRANT + 1]; /* by what it was before */
 };
 
 #define ALL(x)                                                                 \
     {                                                                          \
-        HF__TRACE_##x, HF__TRACE_##x, HF__TRACE_##x, HF__TRACE_##x             \
+        HF__STORE_HAS_##x, HF__STORE_HAS_##x, HF__STORE_HAS_##x,               \
+            HF__STORE_HAS_##x                                                  \
     }
 #define AS_BEFORE                                                              \
     {                                                                          \
-        HF__TRACE_NONE, HF__TRACE_TICKET, HF__TRACE_DOUBT, HF__TRACE_GRANT     \
+        HF__STORE_HAS_NOTHING, HF__STORE_HAS_TICKET, HF__STORE_HAS_UNKNOWN,    \
+            HF__STORE_HAS_GRANT                                                \
     }
 
 static const struct answer answers[] = {
     {HF__OP_ACQUIRE, HF_OK, true, false, ALL(GRANT)},
-    {HF__OP_ACQUIRE, HF_BUSY, true, false, ALL(NONE)},
+    {HF__OP_ACQUIRE, HF_BUSY, true, false, ALL(NOTHING)},
     {HF__OP_ACQUIRE, HF_BUSY, true, true, ALL(TICKET)},
-    {HF__OP_ACQUIRE, HF_EUNKNOWN, true, false, ALL(DOUBT)},
-    {HF__OP_ACQUIRE, HF_EPROTO, true, false, ALL(DOUBT)},
-    {HF__OP_ACQUIRE, HF_EAUTH, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_EUNKNOWN, true, false, ALL(UNKNOWN)},
+    {HF__OP_ACQUIRE, HF_EPROTO, true, false, ALL(UNKNOWN)},
+    {HF__OP_ACQUIRE, HF_EAUTH, true, false, ALL(UNKNOWN)},
     {HF__OP_ACQUIRE, HF_EAUTH, false, false, AS_BEFORE},
-    {HF__OP_ACQUIRE, HF_ENOMEM, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_ENOMEM, true, false, ALL(UNKNOWN)},
     {HF__OP_ACQUIRE, HF_ENOMEM, false, false, AS_BEFORE},
     {HF__OP_ACQUIRE, HF_EUNAVAIL, true, false, AS_BEFORE},
     {HF__OP_ACQUIRE, HF_EUNAVAIL, false, false, AS_BEFORE},
@@ -42,7 +45,7 @@ static const struct answer answers[] = {
     {HF__OP_HANDOVER, HF_OK, true, false, ALL(GRANT)},
     {HF__OP_HANDOVER, HF_LOST, true, false, AS_BEFORE},
     {HF__OP_HANDOVER, HF_BUSY, true, false, AS_BEFORE},
-    {HF__OP_HANDOVER, HF_EUNKNOWN, true, false, ALL(DOUBT)},
+    {HF__OP_HANDOVER, HF_EUNKNOWN, true, false, ALL(UNKNOWN)},
     {HF__OP_HANDOVER, HF_EUNAVAIL, true, false, AS_BEFORE},
 };
 
@@ -55,8 +58,8 @@ TEST(each_answer_says_what_the_store_may_have)
                             .is_queued = a->is_queued,
                             .sent = {a->is_sent ? 1 : 0}};
 
-        for (int before = 0; before <= (int)HF__TRACE_GRANT; before++) {
-            EXPECT_IS(hf__trace_after((enum hf__trace)before, &op),
+        for (int before = 0; before <= (int)HF__STORE_HAS_GRANT; before++) {
+            EXPECT_IS(hf__store_has_after((enum hf__store_has)before, &op),
                       a->after[before]);
         }
     }

@@ -41,10 +41,11 @@ TEST(the_next_inherits_if_there_is_no_doubt)
     next = stand_in_line(client);
     h = lock->grant;
     p = h->queue;
-    EXPECT_NO_NEXT_WAITER(h, h->is_doubtful, true, false);
+    EXPECT_NO_NEXT_WAITER(h, h->is_unanswered, true, false);
     EXPECT_NO_NEXT_WAITER(h, h->is_adopted, true, false);
     EXPECT_NO_NEXT_WAITER(h, h->kept_until, HF__NEVER, (hf__time){0});
-    EXPECT_NO_NEXT_WAITER(h, next->trace, HF__TRACE_DOUBT, HF__TRACE_NONE);
+    EXPECT_NO_NEXT_WAITER(h, next->store_has, HF__STORE_HAS_UNKNOWN,
+                          HF__STORE_HAS_NOTHING);
     p->handed_since = hf__now();
     EXPECT_NO_NEXT_WAITER(h, p->handovers, 8, 7);
     EXPECT_NO_NEXT_WAITER(h, p->handed_since,

@@ -149,7 +149,7 @@ static void hear(void *arg, const PGresult *notice)
     const char *from = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
 
     if (from != NULL && strcmp(from, "SyncRepWaitForLSN") == 0) {
-        s->wire.is_doubtful = true;
+        s->wire.is_unanswered = true;
     }
 }
 

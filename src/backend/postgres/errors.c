@@ -117,7 +117,7 @@ int hf__pg_dead(struct hf__pg *s, hf_error *err)
 {
     char words[400];
 
-    if (s->wire.is_doubtful) {
+    if (s->wire.is_unanswered) {
         return hf__fail(err, HF_EUNAVAIL,
                         "the wait for a standby was cancelled: what was "
                         "committed may not be there");

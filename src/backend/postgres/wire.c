@@ -86,7 +86,7 @@ void hf__pg_disconnect(struct hf__pg *s)
     w->handle = NULL;
     w->is_dead = false;
     w->is_late = false;
-    w->is_doubtful = false;
+    w->is_unanswered = false;
     w->is_set = false;
     w->prepared = 0;
     w->n_owed = 0;
@@ -219,7 +219,7 @@ static void end_of_group(struct hf__pg *s)
         hf__pg_blame_of(w->sqlstate) == HF__PG_UNKNOWN_PREPARED) {
         forget(w);
     }
-    w->is_dead = w->is_dead || w->is_doubtful;
+    w->is_dead = w->is_dead || w->is_unanswered;
 }
 
 /* As far as it has come: true once the whole group has, or never will. */

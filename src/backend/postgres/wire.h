@@ -49,11 +49,11 @@ enum {
 };
 
 struct hf__pg_wire {
-    PGconn *handle;   /* NULL: not connected */
-    int fd;           /* its socket, registered; −1: none yet */
-    bool is_dead;     /* nothing can be asked any more */
-    bool is_late;     /* … because no answer came in time */
-    bool is_doubtful; /* … because what was committed may not be on the
+    PGconn *handle;     /* NULL: not connected */
+    int fd;             /* its socket, registered; −1: none yet */
+    bool is_dead;       /* nothing can be asked any more */
+    bool is_late;       /* … because no answer came in time */
+    bool is_unanswered; /* … because what was committed may not be on the
                          standbys that were to have it */
     uint64_t prepared;
     unsigned epoch;           /* of names of what is prepared */

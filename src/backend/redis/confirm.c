@@ -39,7 +39,7 @@ bool hf__confirm_is_for(const struct hf__op *op)
 {
     return op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW ||
            op->kind == HF__OP_RAISE ||
-           (op->kind == HF__OP_RELEASE && op->is_doubtful);
+           (op->kind == HF__OP_RELEASE && op->is_unanswered);
 }
 
 int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline)

@@ -16,7 +16,7 @@ struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
                             .proposal = s->proposal,
                             .recreates = op->fence != 0,
                             .buries = op->fence == 0 && op->reopens,
-                            .undoes = op->fence == 0 && op->is_doubtful};
+                            .undoes = op->fence == 0 && op->is_unanswered};
 }
 
 /*
@@ -62,7 +62,7 @@ static struct hf__ask how_to_give_back(const struct hf__redlock *s,
 {
     return (struct hf__ask){.client = s->head.client,
                             .recreates = v->op->kind == HF__OP_RENEW,
-                            .buries = v->op->is_doubtful,
+                            .buries = v->op->is_unanswered,
                             .undoes = v->op->kind == HF__OP_ACQUIRE &&
                                       !was_granted(s, v)};
 }
@@ -70,8 +70,8 @@ static struct hf__ask how_to_give_back(const struct hf__redlock *s,
 /* Who may have it: also by an attempt before, of which nothing is known. */
 static unsigned perhaps(const struct hf__redlock *s, const struct hf__vote *v)
 {
-    return v->op->is_doubtful ? (1u << s->n) - 1
-                              : v->granted | v->out | v->blank;
+    return v->op->is_unanswered ? (1u << s->n) - 1
+                                : v->granted | v->out | v->blank;
 }
 
 /* For when they are connected to again. */
@@ -142,7 +142,7 @@ static void change_token(struct hf__op *op)
 {
     if (op->kind == HF__OP_ACQUIRE && op->result == HF_BUSY) {
         hf__random(op->token.bytes, sizeof op->token.bytes);
-        op->is_doubtful = false;
+        op->is_unanswered = false;
     }
 }
 

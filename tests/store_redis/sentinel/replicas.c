@@ -253,7 +253,7 @@ TEST_WITHIN(60, what_is_given_back_is_owed_until_a_replica_knows)
     EXPECT_IS(job.result, HF_EUNKNOWN);
     EXPECT(!has_grant(hf__redis_watched(g, 0), "job"));
     job.kind = HF__OP_RELEASE;
-    job.is_doubtful = true;
+    job.is_unanswered = true;
     run(&d.conn, &job, NULL);
     EXPECT_IS(job.result, HF_EUNKNOWN);
     stop_replicas(g, false);
