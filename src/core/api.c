@@ -173,7 +173,7 @@ int hf__acquire_check(hf_client *client, const char *name,
 
     r = r == HF_OK ? hf__name_check(name, err) : r;
     r = r == HF_OK ? read_options(ret_opts, given, err) : r;
-    return r == HF_OK ? hf__fit_options(client, ret_opts, err) : r;
+    return r == HF_OK ? hf__options_check_caps(client, ret_opts, err) : r;
 }
 
 /* Who asks, unless the caller has said: the calling thread. */
@@ -247,7 +247,7 @@ int hf_acquire_many(hf_client *client, const char *const *names, int n,
     r = r == HF_OK ? hf__many_check(names, n, err) : r;
     r = r == HF_OK ? read_options(&w.opts, given, err) : r;
     r = r == HF_OK ? check_many(&w.opts, err) : r;
-    r = r == HF_OK ? hf__fit_options(client, &w.opts, err) : r;
+    r = r == HF_OK ? hf__options_check_caps(client, &w.opts, err) : r;
     return r == HF_OK ? acquire(&w, hf__lock_new_many(n), ret_lock, err) : r;
 }
 
@@ -267,7 +267,7 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
                      "a token is 32 lower-case hex digits, as hf_token() gives "
                      "them");
     }
-    r = r == HF_OK ? hf__fit_adoption(client, err) : r;
+    r = r == HF_OK ? hf__options_check_adoption(client, err) : r;
     if (r != HF_OK) {
         return r;
     }

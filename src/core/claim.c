@@ -4,8 +4,8 @@
  * decides when to ask the store and when to wait for its holder, and what it
  * means that time is over; turns are kept by name_queue.c, late outcomes
  * settled by claim_cleanup.c, and what a caller who got nothing is told is
- * refusal.c's. Runs on the caller's thread, or on the one that steps for it;
- * the claim outlives the call only as a cleanup.
+ * acquire_error.c's. Runs on the caller's thread, or on the one that steps for
+ * it; the claim outlives the call only as a cleanup.
  */
 #include "src/core/claim.h"
 
@@ -290,7 +290,7 @@ static bool is_asked_late(struct hf__claim *c)
 /* The store is being asked. HF_TIMEDOUT says that the store answers and
  * somebody has the lock; it is never told of a store that has said nothing to
  * the call, or owes an answer for long. */
-int hf__claim_cut_short(struct hf__claim *c, bool was_unknown, int r)
+int hf__claim_time_out(struct hf__claim *c, bool was_unknown, int r)
 {
     c->is_cut_short =
         c->is_heard && c->failures == 0 && !was_unknown && is_asked_late(c);
@@ -298,7 +298,7 @@ int hf__claim_cut_short(struct hf__claim *c, bool was_unknown, int r)
 }
 
 /* It is being handed the lock. */
-static int cut_handover(struct hf__claim *c)
+static int time_out_handover(struct hf__claim *c)
 {
     return is_asked_late(c) ? HF_TIMEDOUT : HF_EUNKNOWN;
 }
@@ -417,7 +417,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         end_watching(c);
         return hf__before(hf__now(), c->answer_by)
                    ? sleep_until(c->answer_by, ret_until)
-                   : give_up(c, cut_handover(c));
+                   : give_up(c, time_out_handover(c));
     case HF__TURN_WAIT:
         return stay_queued(c, HF__NEVER, ret_until);
     case HF__TURN_SOON:
@@ -448,7 +448,7 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
     }
     int r = end_attempt(c, ending);
     if (ending != HF__ENDING_RAN && r != HF_CANCELLED) {
-        r = hf__claim_cut_short(c, was_unknown, r);
+        r = hf__claim_time_out(c, was_unknown, r);
     }
     c->stage = HF__STAGE_TURN;
     return end_turn(c, r);
@@ -501,7 +501,7 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
         }
         c->is_detached = true;
         if (c->result == HF_TIMEDOUT) {
-            c->result = cut_handover(c);
+            c->result = time_out_handover(c);
         }
         break;
     case HF__WAITER_HANDED_OVER:

@@ -136,9 +136,9 @@ HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__grant **ret_grant, hf_error *err);
 /* Its time is over while the store is asked, with what came of the attempts
  * before unknown or not: gives HF_TIMEDOUT, or r. */
-HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, bool was_unknown,
-                                      int r);
-/* What its caller is told, who got nothing; gives r. refusal.c */
+HF_MUST_CHECK int hf__claim_time_out(struct hf__claim *, bool was_unknown,
+                                     int r);
+/* What its caller is told, who got nothing; gives r. acquire_error.c */
 int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);
 /* From now on it is cancelled: the next step ends it. Thread: any. */
 void hf__claim_call_off(struct hf__claim *);

@@ -236,7 +236,8 @@ static int check_lease(const hf_acquire_opts *opts, int64_t lease_ms,
     return HF_OK;
 }
 
-int hf__fit_options(hf_client *client, hf_acquire_opts *opts, hf_error *err)
+int hf__options_check_caps(hf_client *client, hf_acquire_opts *opts,
+                           hf_error *err)
 {
     int64_t lease_ms = hf__client_lease_ms(client);
     int r = check_caps(client->settings.caps, opts, err);
@@ -248,7 +249,7 @@ int hf__fit_options(hf_client *client, hf_acquire_opts *opts, hf_error *err)
     return r;
 }
 
-int hf__fit_adoption(const hf_client *client, hf_error *err)
+int hf__options_check_adoption(const hf_client *client, hf_error *err)
 {
     if ((client->settings.caps & HF_CAP_SESSION) == 0) {
         return HF_OK;

@@ -37,10 +37,11 @@ struct hf__manner hf__manner_of(const hf_acquire_opts *);
  * own, is known since the client was opened. HF_OK, and the lease is the one
  * that the grant will have; else HF_ENOTSUP naming the option and what to do
  * instead. */
-HF_MUST_CHECK int hf__fit_options(struct hf_client *, hf_acquire_opts *,
-                                  hf_error *err);
+HF_MUST_CHECK int hf__options_check_caps(struct hf_client *, hf_acquire_opts *,
+                                         hf_error *err);
 /* Can a grant be taken over by its token? HF_OK or HF_ENOTSUP. */
-HF_MUST_CHECK int hf__fit_adoption(const struct hf_client *, hf_error *err);
+HF_MUST_CHECK int hf__options_check_adoption(const struct hf_client *,
+                                             hf_error *err);
 
 /* ---- who asks, for people */
 

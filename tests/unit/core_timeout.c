@@ -36,7 +36,7 @@ TEST(only_a_store_that_answered_each_time_tells_of_a_holder)
         c->is_heard = all[i].is_heard;
         c->failures = all[i].failures;
         c->asked_at = hf__after_ms(hf__now(), -all[i].asked_ago_ms);
-        EXPECT_IS(hf__claim_cut_short(c, all[i].was_unknown, HF_EUNKNOWN),
+        EXPECT_IS(hf__claim_time_out(c, all[i].was_unknown, HF_EUNKNOWN),
                   all[i].result);
         EXPECT_IS(c->is_cut_short, all[i].result == HF_TIMEDOUT);
     }
