@@ -49,7 +49,7 @@ struct hf__cell_op;
 /* Does a claim that is BUSY leave a ticket, its place in the name's line? */
 enum hf__queueing {
     HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
-    HF__QUEUE_BEHIND_SHARED, /* if grants or claims of another manner are in
+    HF__QUEUE_BEHIND_SHARED, /* if grants or claims of another lock mode are in
                                 its way that stand side by side, shared or in
                                 slots: they could follow each other for ever */
     HF__QUEUE_ALWAYS         /* needs HF_CAP_FAIR */
@@ -113,9 +113,9 @@ struct hf__op {
                          lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
     bool is_unanswered; /* a claim of it got no answer; RELEASE keeps it out */
-    struct hf__manner manner;   /* ACQUIRE · RENEW, RELEASE: how it was asked
-                                   for, a hint; exclusive may be wrong */
-    enum hf__queueing queueing; /* ACQUIRE */
+    struct hf__lock_mode lock_mode; /* ACQUIRE · RENEW, RELEASE: how it was
+                                 asked for, a hint; exclusive may be wrong */
+    enum hf__queueing queueing;     /* ACQUIRE */
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
     bool took_over; /* out: ACQUIRE: of one that nobody had given back */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
@@ -165,8 +165,8 @@ struct hf__watch {
     /* Of the waiter, if it stands in line, else zero. Then what differs does
      * not matter: it fires once the waiter may enter, or its ticket is gone. */
     struct hf__token ticket;
-    struct hf__manner manner; /* how the waiter wants the name */
-    bool has_fired;           /* out: look again */
+    struct hf__lock_mode lock_mode; /* how the waiter wants the name */
+    bool has_fired;                 /* out: look again */
 };
 
 /* First member of every backend's session state; zeroed by the core. */
@@ -240,8 +240,8 @@ struct hf__backend {
      * return is fine; a lost notification may cost time, never correctness.
      * Gives HF_OK (also at the deadline and when interrupted), negative: dead.
      * With HF__CAP_WAIT_ONE a session may keep, between two waits for the same
-     * key, ticket and manner, its place in a queue of the store's; it does so
-     * while the waiter tries. n == 0 says that nobody waits there any more:
+     * key, ticket and lock mode, its place in a queue of the store's; it does
+     * so while the waiter tries. n == 0 says that nobody waits there any more:
      * let go of it. This comes before a wait for anybody else. It may sleep
      * for a reply that it is owed, up to the deadline; who can't let go gives
      * a negative status, which nobody is told. Interrupted: as it pleases. With

@@ -163,18 +163,18 @@ static bool is_mannered(unsigned caps, const struct hf__op *op)
 {
     unsigned needed = 0;
 
-    if (op->manner.mode == HF__MODE_SHARED) {
+    if (op->lock_mode.mode == HF__MODE_SHARED) {
         needed |= HF_CAP_SHARED;
-    } else if (op->manner.mode == HF__MODE_SLOTS) {
+    } else if (op->lock_mode.mode == HF__MODE_SLOTS) {
         needed |= HF_CAP_SLOTS;
     }
     if (op->queueing == HF__QUEUE_ALWAYS) {
         needed |= HF_CAP_FAIR;
     }
     return (caps & needed) == needed &&
-           (op->manner.mode == HF__MODE_EXCLUSIVE || op->keep_us == 0) &&
-           op->manner.slots <= HF_SLOTS_MAX &&
-           (op->manner.mode == HF__MODE_SLOTS) == (op->manner.slots > 0);
+           (op->lock_mode.mode == HF__MODE_EXCLUSIVE || op->keep_us == 0) &&
+           op->lock_mode.slots <= HF_SLOTS_MAX &&
+           (op->lock_mode.mode == HF__MODE_SLOTS) == (op->lock_mode.slots > 0);
 }
 
 static bool is_acquire(unsigned caps, const struct hf__op *op)
@@ -268,8 +268,9 @@ static bool is_possible_result(const struct hf__op *op)
     int r = op->result;
 
     if (r == HF_EINVAL) { /* slots of another number; too long a lease */
-        return op->kind == HF__OP_RENEW || (op->kind == HF__OP_ACQUIRE &&
-                                            op->manner.mode != HF__MODE_SHARED);
+        return op->kind == HF__OP_RENEW ||
+               (op->kind == HF__OP_ACQUIRE &&
+                op->lock_mode.mode != HF__MODE_SHARED);
     }
     return r == HF_OK || r == outcome_of(op->kind) || r == HF__AGAIN ||
            (r == HF_BUSY && op->kind == HF__OP_HANDOVER) ||

@@ -9,7 +9,8 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
-bool hf__manner_from(int64_t mode, int64_t slots, struct hf__manner *ret_manner)
+bool hf__lock_mode_from(int64_t mode, int64_t slots,
+                        struct hf__lock_mode *ret_lock_mode)
 {
     bool has_slots = mode == HF__MODE_SLOTS;
 
@@ -17,11 +18,11 @@ bool hf__manner_from(int64_t mode, int64_t slots, struct hf__manner *ret_manner)
         (has_slots ? slots < 1 || slots > HF_SLOTS_MAX : slots != 0)) {
         return false;
     }
-    *ret_manner = (struct hf__manner){(enum hf__mode)mode, (int)slots};
+    *ret_lock_mode = (struct hf__lock_mode){(enum hf__mode)mode, (int)slots};
     return true;
 }
 
-bool hf__manners_agree(struct hf__manner a, struct hf__manner b)
+bool hf__lock_modes_compatible(struct hf__lock_mode a, struct hf__lock_mode b)
 {
     if (a.mode != b.mode || a.mode == HF__MODE_EXCLUSIVE) {
         return false;
@@ -65,18 +66,19 @@ static int slot_left(const struct hf__stands *s, const struct hf__token *mine,
 
 static enum hf__entry pass_holders(const struct hf__stands *s,
                                    const struct hf__token *mine,
-                                   struct hf__manner manner, int *ret_slot)
+                                   struct hf__lock_mode lock_mode,
+                                   int *ret_slot)
 {
     for (int i = 0; i < s->n_holders; i++) {
         const struct hf__stand *holder = &s->holders[i];
 
         if (is_mine(holder, mine) ||
-            hf__manners_agree(holder->manner, manner)) {
+            hf__lock_modes_compatible(holder->lock_mode, lock_mode)) {
             continue;
         }
-        if (manner.mode == HF__MODE_SLOTS &&
-            holder->manner.mode == HF__MODE_SLOTS) {
-            *ret_slot = holder->manner.slots;
+        if (lock_mode.mode == HF__MODE_SLOTS &&
+            holder->lock_mode.mode == HF__MODE_SLOTS) {
+            *ret_slot = holder->lock_mode.slots;
             return HF__ENTRY_MISFIT;
         }
         return HF__ENTRY_HELD;
@@ -86,35 +88,35 @@ static enum hf__entry pass_holders(const struct hf__stands *s,
 
 enum hf__entry hf__may_enter(const struct hf__stands *s,
                              const struct hf__token *mine,
-                             struct hf__manner manner, int *ret_slot)
+                             struct hf__lock_mode lock_mode, int *ret_slot)
 {
-    bool has_slots = manner.mode == HF__MODE_SLOTS;
-    enum hf__entry entry = pass_holders(s, mine, manner, ret_slot);
+    bool has_slots = lock_mode.mode == HF__MODE_SLOTS;
+    enum hf__entry entry = pass_holders(s, mine, lock_mode, ret_slot);
     int before = 0;
 
     if (entry != HF__ENTRY_OPEN) {
         return entry;
     }
-    if (has_slots && slot_left(s, mine, manner.slots, 0) < 0) {
+    if (has_slots && slot_left(s, mine, lock_mode.slots, 0) < 0) {
         return HF__ENTRY_HELD;
     }
     for (int i = 0; i < s->n_line && !is_mine(&s->line[i], mine); i++) {
-        if (!hf__manners_agree(s->line[i].manner, manner)) {
+        if (!hf__lock_modes_compatible(s->line[i].lock_mode, lock_mode)) {
             return HF__ENTRY_PROMISED;
         }
         before++;
     }
-    *ret_slot = has_slots ? slot_left(s, mine, manner.slots, before) : -1;
+    *ret_slot = has_slots ? slot_left(s, mine, lock_mode.slots, before) : -1;
     return has_slots && *ret_slot < 0 ? HF__ENTRY_PROMISED : HF__ENTRY_OPEN;
 }
 
-/* Grants of another manner that can follow one another for ever. */
+/* Grants of another lock mode that can follow one another for ever. */
 static bool is_any_stream(const struct hf__stand *stands, int n,
-                          struct hf__manner manner)
+                          struct hf__lock_mode lock_mode)
 {
     for (int i = 0; i < n; i++) {
-        if (stands[i].manner.mode != HF__MODE_EXCLUSIVE &&
-            !hf__manners_agree(stands[i].manner, manner)) {
+        if (stands[i].lock_mode.mode != HF__MODE_EXCLUSIVE &&
+            !hf__lock_modes_compatible(stands[i].lock_mode, lock_mode)) {
             return true;
         }
     }
@@ -129,8 +131,8 @@ bool hf__leaves_ticket(const struct hf__stands *s, const struct hf__op *op)
     case HF__QUEUE_ALWAYS:
         return true;
     case HF__QUEUE_BEHIND_SHARED:
-        return is_any_stream(s->holders, s->n_holders, op->manner) ||
-               is_any_stream(s->line, s->n_line, op->manner);
+        return is_any_stream(s->holders, s->n_holders, op->lock_mode) ||
+               is_any_stream(s->line, s->n_line, op->lock_mode);
     }
     HF_ASSERT(false && "a queueing of no kind");
     return false;
@@ -143,7 +145,7 @@ int hf__tell_misfit(const struct hf__op *op, int slots_held)
                     "of %d",
                     (int)(op->key.length - op->key.name_at),
                     op->key.bytes + op->key.name_at, slots_held,
-                    op->manner.slots);
+                    op->lock_mode.slots);
 }
 
 /* ---- for people */

@@ -22,7 +22,7 @@
 /* A live grant, or a live ticket, as the rule sees it. */
 struct hf__stand {
     struct hf__token token;
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     int slot; /* of a grant of a slot */
 };
 
@@ -46,13 +46,14 @@ enum hf__entry {
  * its way; a ticket gives it its place in line. ret_slot: −1 without slots;
  * for MISFIT, how many there are. */
 enum hf__entry hf__may_enter(const struct hf__stands *,
-                             const struct hf__token *, struct hf__manner,
+                             const struct hf__token *, struct hf__lock_mode,
                              int *ret_slot);
 /* From the numbers of a record; false: there is no such. */
-HF_MODULE_API bool hf__manner_from(int64_t mode, int64_t slots,
-                                   struct hf__manner *ret_manner);
+HF_MODULE_API bool hf__lock_mode_from(int64_t mode, int64_t slots,
+                                      struct hf__lock_mode *ret_lock_mode);
 /* Could the two be granted at the same time? Slots: as far as they suffice. */
-HF_MODULE_API bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
+HF_MODULE_API bool hf__lock_modes_compatible(struct hf__lock_mode a,
+                                             struct hf__lock_mode b);
 /* Does the acquire, which may not enter, leave a ticket? */
 HF_MODULE_API bool hf__leaves_ticket(const struct hf__stands *,
                                      const struct hf__op *);

@@ -27,7 +27,7 @@
     X(struct hf__key)                                                          \
     X(struct hf__token)                                                        \
     X(struct hf__owner)                                                        \
-    X(struct hf__manner)                                                       \
+    X(struct hf__lock_mode)                                                    \
     X(struct hf__record)                                                       \
     X(struct hf__crowd)                                                        \
     X(struct hf__stand)                                                        \

@@ -77,7 +77,7 @@ enum hf__mode {
     HF__MODE_SLOTS      /* at most `slots` of them; HF_CAP_SLOTS */
 };
 
-struct hf__manner {
+struct hf__lock_mode {
     enum hf__mode mode;
     int slots; /* of HF__MODE_SLOTS */
 };
@@ -88,7 +88,7 @@ struct hf__record {
     bool is_held;     /* a token owns it and the lease runs */
     bool is_kept;     /* free, but closed until keep_us have passed */
     bool is_promised; /* free, but somebody in line goes first */
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     int slot;               /* of HF__MODE_SLOTS */
     int holder_lives;       /* 1, 0, or −1: the store can't tell */
     uint64_t fence;         /* the highest given so far; 0 if none. Where

@@ -122,8 +122,8 @@ static int take_up(struct hf__grant *h, const struct hf__token *token,
         if (r != HF_OK) {
             return r;
         }
-        h->manner = seen.record.manner;
-        h->slot = h->manner.mode == HF__MODE_SLOTS ? seen.record.slot : -1;
+        h->lock_mode = seen.record.lock_mode;
+        h->slot = h->lock_mode.mode == HF__MODE_SLOTS ? seen.record.slot : -1;
         r = renew(h, token, &seen, limit, &why);
     } while (r == HF_EUNAVAIL && !hf__before(hf__now(), seen.until) &&
              hf__before(hf__now(), limit));

@@ -65,7 +65,7 @@ static int tell_deadlock(const char *name, hf_error *err)
 }
 
 /* It would wait for itself: its own grant is in the way. */
-static int tell_other_manner(const char *name, hf_error *err)
+static int tell_other_lock_mode(const char *name, hf_error *err)
 {
     return hf__fail(err, HF_DEADLOCK,
                     "the caller holds \"%s\" itself, in another mode (alone, "
@@ -74,12 +74,13 @@ static int tell_other_manner(const char *name, hf_error *err)
                     name);
 }
 
-static bool is_same_manner(const struct hf__grant *h,
-                           const hf_acquire_opts *opts)
+static bool is_same_lock_mode(const struct hf__grant *h,
+                              const hf_acquire_opts *opts)
 {
-    struct hf__manner wanted = hf__manner_of(opts);
+    struct hf__lock_mode wanted = hf__lock_mode_of(opts);
 
-    return h->manner.mode == wanted.mode && h->manner.slots == wanted.slots;
+    return h->lock_mode.mode == wanted.mode &&
+           h->lock_mode.slots == wanted.slots;
 }
 
 /* An acquire by who has the lock already: shares it if it may, and is told so
@@ -99,13 +100,13 @@ int hf__reenter(struct hf_client *client, const char *name,
     if (h == NULL) {
         return HF_BUSY;
     }
-    joins = opts->reentrant != 0 && is_same_manner(h, opts);
+    joins = opts->reentrant != 0 && is_same_lock_mode(h, opts);
     r = joins ? hf__lock_join(lock, h) : hf__lock_can_join(h);
     if (joins && r == HF_OK) {
         return HF_OK;
     }
     if (r == HF_OK) {
-        r = opts->reentrant != 0 ? tell_other_manner(name, err)
+        r = opts->reentrant != 0 ? tell_other_lock_mode(name, err)
                                  : tell_deadlock(name, err);
     } else {
         r = r == HF_LOST && opts->reentrant != 0 ? tell_lost(name, err)

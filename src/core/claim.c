@@ -76,11 +76,11 @@ int hf__claim_new(struct hf_client *client, const char *name,
     hf__client_key(client, name, c->key_bytes, &c->key);
     hf__owner_set(client, opts->owner, opts->note, &c->owner);
     c->lease_ms = opts->lease_ms;
-    c->manner = hf__manner_of(opts);
+    c->lock_mode = hf__lock_mode_of(opts);
     c->queueing = queueing_of(client, opts);
     /* Its place is in the store's line, or beside other holders. */
     c->is_unqueued = opts->wait_ms == 0 || opts->fair != 0 ||
-                     c->manner.mode != HF__MODE_EXCLUSIVE;
+                     c->lock_mode.mode != HF__MODE_EXCLUSIVE;
     c->wait_ms = opts->wait_ms;
     c->parker = &c->own_parker;
     if (opts->cancel != NULL) {
@@ -132,7 +132,7 @@ static void begin_attempt(struct hf__claim *c)
     op->keep_us = c->grant->min_hold_ms * 1000;
     op->is_detached = c->grant->is_unbound;
     op->is_unanswered = c->is_unanswered;
-    op->manner = c->manner;
+    op->lock_mode = c->lock_mode;
     op->queueing = c->queueing;
     op->owner = &c->owner;
     op->ret_record = &c->reply;
@@ -250,7 +250,7 @@ static void begin_watching(struct hf__claim *c)
     g->watch.key = c->key;
     g->watch.fence = c->record.fence;
     g->watch.token = c->record.token;
-    g->watch.manner = c->manner;
+    g->watch.lock_mode = c->lock_mode;
     g->watch.ticket = hf__name_queue_store_has(c) == HF__STORE_HAS_TICKET
                           ? c->token
                           : (struct hf__token){{0}};

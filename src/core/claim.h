@@ -49,7 +49,7 @@ struct hf__claim {
     bool is_heard;     /* the store has told the call, which waits, of others */
     bool is_cut_short; /* its time was up before the store, not late yet, had
                           answered once more */
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     enum hf__queueing queueing;
     bool is_unqueued;   /* asks the store beside this client's line */
     hf__time patience;  /* with a holder */

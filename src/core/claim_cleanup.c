@@ -72,7 +72,7 @@ static void give_back(struct hf__claim *c)
     op->kind = HF__OP_RELEASE;
     op->key = c->key;
     op->token = c->token;
-    op->manner = c->manner;
+    op->lock_mode = c->lock_mode;
     op->reopens = true; /* nobody has held it */
     op->is_unanswered = c->is_unanswered;
     c->request.done = release_done;

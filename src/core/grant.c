@@ -98,7 +98,7 @@ void hf__grant_begin(struct hf__grant *h, enum hf__pending_op pending)
     op->is_unanswered = h->is_unanswered;
     op->key = h->key;
     op->token = h->token;
-    op->manner = h->manner;
+    op->lock_mode = h->lock_mode;
     op->fence = h->fsm.fence;
     op->lease_us = h->fsm.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
@@ -253,7 +253,7 @@ static uint64_t fence_to_pass(const struct hf__grant *h, uint64_t fence)
 {
     uint64_t seen = 0;
 
-    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+    if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
         /* Others were granted it beside this one, and were heard of first. */
         return h->is_adopted ? 0 : h->seen_before;
     }
@@ -506,13 +506,13 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     h->fsm.max_hold_ms = opts->max_hold_ms;
     h->is_unbound = opts->detached != 0;
     h->min_hold_ms = opts->min_hold_ms;
-    h->manner = hf__manner_of(opts);
+    h->lock_mode = hf__lock_mode_of(opts);
     h->slot = -1;
     h->timer_task.fire = fire;
     memcpy(h->key_bytes, key->bytes, key->length);
     h->key = *key;
     h->key.bytes = h->key_bytes;
-    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+    if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
         h->seen_before = hf__client_seen(client, &h->key);
     }
     return h;

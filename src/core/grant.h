@@ -50,8 +50,8 @@ struct hf__grant {
     bool was_joined;    /* there was more than one hold on it */
     bool is_unanswered; /* of the claim, see claim.h */
     int64_t min_hold_ms;
-    struct hf__manner manner;   /* beside which others it may stand */
-    int slot;                   /* −1: none */
+    struct hf__lock_mode lock_mode; /* beside which others it may stand */
+    int slot;                       /* −1: none */
     uint64_t seen_before;       /* fence of the name, when the claim began */
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->grants; under its mutex */

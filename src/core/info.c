@@ -152,17 +152,18 @@ int hf_info_holder_lives(const hf_info *info)
 
 int hf_info_shared(const hf_info *info)
 {
-    return is_of_somebody(info) && info->record.manner.mode == HF__MODE_SHARED;
+    return is_of_somebody(info) &&
+           info->record.lock_mode.mode == HF__MODE_SHARED;
 }
 
 int hf_info_slots(const hf_info *info)
 {
-    return is_of_somebody(info) ? info->record.manner.slots : 0;
+    return is_of_somebody(info) ? info->record.lock_mode.slots : 0;
 }
 
 int hf_info_slot(const hf_info *info)
 {
-    return info->record.is_held && info->record.manner.slots > 0
+    return info->record.is_held && info->record.lock_mode.slots > 0
                ? info->record.slot
                : -1;
 }

@@ -301,7 +301,7 @@ static void install(struct hf__name_queue *p, struct hf__grant *h)
         return; /* already: hf__name_queue_holder_gone() has been called, and
                    will not be again */
     }
-    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+    if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
         return; /* beside others: it keeps nobody from asking */
     }
     /* An older grant of this client may be lost and not know it yet. */

@@ -98,7 +98,7 @@ static int check_keep(const char *what, int64_t ms, hf_error *err)
 }
 
 /* What keeps a name closed, keeps it closed for all. */
-static int check_manner(const hf_acquire_opts *opts, hf_error *err)
+static int check_lock_mode(const hf_acquire_opts *opts, hf_error *err)
 {
     bool is_beside = opts->shared != 0 || opts->slots != 0;
 
@@ -121,12 +121,12 @@ static int check_manner(const hf_acquire_opts *opts, hf_error *err)
     return HF_OK;
 }
 
-struct hf__manner hf__manner_of(const hf_acquire_opts *opts)
+struct hf__lock_mode hf__lock_mode_of(const hf_acquire_opts *opts)
 {
     if (opts->slots > 0) {
-        return (struct hf__manner){HF__MODE_SLOTS, opts->slots};
+        return (struct hf__lock_mode){HF__MODE_SLOTS, opts->slots};
     }
-    return (struct hf__manner){
+    return (struct hf__lock_mode){
         opts->shared != 0 ? HF__MODE_SHARED : HF__MODE_EXCLUSIVE, 0};
 }
 
@@ -171,7 +171,7 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
                      (long long)opts->max_hold_ms, HF_LEASE_MIN_MS);
     }
     r = r == HF_OK ? check_once(opts, err) : r;
-    r = r == HF_OK ? check_manner(opts, err) : r;
+    r = r == HF_OK ? check_lock_mode(opts, err) : r;
     if (r != HF_OK) {
         return r;
     }

@@ -29,7 +29,7 @@ void hf__result_give(void *theirs, const void *ours);
  * valid, and the range. */
 HF_MUST_CHECK int hf__options_check(const hf_acquire_opts *, hf_error *err);
 /* Beside which others the options want the lock. */
-struct hf__manner hf__manner_of(const hf_acquire_opts *);
+struct hf__lock_mode hf__lock_mode_of(const hf_acquire_opts *);
 
 /* ---- does it fit what the store can do? */
 

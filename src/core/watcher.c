@@ -177,8 +177,8 @@ static bool is_in_place(const struct hf__watcher *w, int n)
 
     return n == 1 && hf__key_compare(&a->key, &b->key) == 0 &&
            hf__token_equal(&a->ticket, &b->ticket) &&
-           a->manner.mode == b->manner.mode &&
-           a->manner.slots == b->manner.slots;
+           a->lock_mode.mode == b->lock_mode.mode &&
+           a->lock_mode.slots == b->lock_mode.slots;
 }
 
 static void note_queue(struct hf__watcher *w, int n)

@@ -17,7 +17,7 @@ struct play {
     struct party *parties[PARTIES_N];
     int scene;
     char name[32];
-    struct hf__manner manners[PARTIES_N];
+    struct hf__lock_mode manners[PARTIES_N];
     struct hf__name model;
     struct hf__rules rules;
     uint64_t broken[STEPS * (PARTIES_N + 1)]; /* fences of all that were */

@@ -50,7 +50,7 @@ static bool may_say(const struct play *play, const struct turn *t,
         return has(HF_CAP_SESSION) && !is_broken;
     }
     return (t->own_fence == 0 ||
-            (is_broken && t->found.op.manner.mode == HF__MODE_EXCLUSIVE)) &&
+            (is_broken && t->found.op.lock_mode.mode == HF__MODE_EXCLUSIVE)) &&
            follows(play, t, reason);
 }
 
@@ -84,12 +84,13 @@ static void allow_promise(const struct play *play, struct turn *t)
 }
 
 /* Has somebody in line been let in beside the holder, and not asked yet? */
-static bool is_any_let_in(const struct play *play, struct hf__manner manner)
+static bool is_any_let_in(const struct play *play,
+                          struct hf__lock_mode lock_mode)
 {
     for (int i = 0; i < play->model.line.n; i++) {
         const struct hf__participant *waiter = play->model.line.list[i];
 
-        if (hf__manners_agree(waiter->manner, manner)) {
+        if (hf__lock_modes_compatible(waiter->lock_mode, lock_mode)) {
             return true;
         }
     }
@@ -111,7 +112,7 @@ static void allow_other(struct play *play, struct turn *t)
         t->model.record.fence =
             found->fence == highest ? highest : t->model.record.fence;
     } else if (found->is_promised && has(HF__CAP_QUEUES) &&
-               is_any_let_in(play, t->model.record.manner)) {
+               is_any_let_in(play, t->model.record.lock_mode)) {
         t->model.record = (struct hf__record){
             .is_promised = true, .slot = -1, .fence = found->fence};
     }
@@ -150,7 +151,7 @@ static bool is_slot_free(const struct play *play, const struct turn *t,
             return false;
         }
     }
-    return slot >= 0 && slot < t->model.op.manner.slots;
+    return slot >= 0 && slot < t->model.op.lock_mode.slots;
 }
 
 /* Where all stand in line, whoever was let in before may have a slot already:
@@ -162,7 +163,7 @@ static void allow_slot(struct play *play, struct turn *t)
     int slot = t->found.op.slot;
 
     if (has(HF__CAP_QUEUES) && t->out.is_taken && g != NULL && g->slot >= 0 &&
-        is_any_let_in(play, g->manner) && is_slot_free(play, t, slot)) {
+        is_any_let_in(play, g->lock_mode) && is_slot_free(play, t, slot)) {
         g->slot = slot;
         t->model.op.slot = slot;
     }

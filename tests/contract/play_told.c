@@ -43,7 +43,7 @@ static bool tells_slot(const struct hf__op *op)
 {
     return op->result == HF_OK &&
            (op->kind == HF__OP_ACQUIRE ||
-            (op->kind == HF__OP_RENEW && op->manner.mode == HF__MODE_SLOTS));
+            (op->kind == HF__OP_RENEW && op->lock_mode.mode == HF__MODE_SLOTS));
 }
 
 static size_t say_record(const struct play *play, const struct hf__record *r,
@@ -55,7 +55,7 @@ static size_t say_record(const struct play *play, const struct hf__record *r,
         r->is_promised ? "promised" : "",
         r->is_held || r->is_kept || r->is_promised ? "" : "free",
         name_of(play, &r->token), r->is_held ? r->owner.label : "",
-        (int)r->manner.mode, r->manner.slots, r->slot,
+        (int)r->lock_mode.mode, r->lock_mode.slots, r->slot,
         (unsigned long long)r->fence);
 }
 
@@ -96,7 +96,7 @@ static void note(struct play *play, const struct turn *t, const char *told)
     int n = snprintf(
         play->story + play->length, sizeof play->story - play->length,
         "# %s %s (manner %d, queueing %d, fence %llu): %s\n", t->p->owner.label,
-        word_for(t->found.op.kind), (int)t->found.op.manner.mode,
+        word_for(t->found.op.kind), (int)t->found.op.lock_mode.mode,
         (int)t->found.op.queueing, (unsigned long long)t->fence, told);
 
     if (n > 0 && (size_t)n < sizeof play->story - play->length) {

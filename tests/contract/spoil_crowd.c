@@ -32,7 +32,7 @@ static void put_aside(struct hf__participants *list, int mode)
         .list = hf__alloc((size_t)(list->n + 1) * sizeof *list->list)};
     HF_ASSERT(aside.list != NULL);
     for (int i = 0; i < list->n; i++) {
-        if (mode < 0 || list->list[i]->manner.mode == (enum hf__mode)mode) {
+        if (mode < 0 || list->list[i]->lock_mode.mode == (enum hf__mode)mode) {
             aside.list[aside.n++] = list->list[i];
         } else {
             list->list[n++] = list->list[i];
@@ -162,7 +162,7 @@ void grant_keeps_ticket(void *s, struct hf__op *op)
     t = hf__participants_add(&name->line, -1);
     HF_ASSERT(t != NULL);
     t->token = op->token;
-    t->manner = op->manner;
+    t->lock_mode = op->lock_mode;
     t->seen_us = name->now_us;
     t->owner = *op->owner;
 }
@@ -188,14 +188,15 @@ int wait_forgets_the_ticket(void *s, struct hf__watch *w[], int n,
 
 void shared_beside_alone_request(void *s, struct hf__op *op)
 {
-    if (op->kind == HF__OP_ACQUIRE && op->manner.mode == HF__MODE_SHARED) {
+    if (op->kind == HF__OP_ACQUIRE && op->lock_mode.mode == HF__MODE_SHARED) {
         put_grants_aside(s, op, HF__MODE_EXCLUSIVE);
     }
 }
 
 void alone_beside_shared_request(void *s, struct hf__op *op)
 {
-    if (op->kind == HF__OP_ACQUIRE && op->manner.mode == HF__MODE_EXCLUSIVE) {
+    if (op->kind == HF__OP_ACQUIRE &&
+        op->lock_mode.mode == HF__MODE_EXCLUSIVE) {
         put_grants_aside(s, op, HF__MODE_SHARED);
     }
 }
@@ -237,8 +238,8 @@ void renewal_is_for_all(void *s, struct hf__op *op)
 void any_number_of_slots_fits(void *s, struct hf__op *op)
 {
     (void)s;
-    if (op->kind == HF__OP_ACQUIRE && op->manner.slots > 1) {
-        op->manner.slots = HF_SLOTS_MAX;
+    if (op->kind == HF__OP_ACQUIRE && op->lock_mode.slots > 1) {
+        op->lock_mode.slots = HF_SLOTS_MAX;
     }
 }
 

@@ -21,7 +21,7 @@ TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
         struct party *p = i == 0 ? &alice : &bob;
 
         EXPECT(r->is_held);
-        EXPECT_IS(r->manner.mode, HF__MODE_SHARED);
+        EXPECT_IS(r->lock_mode.mode, HF__MODE_SHARED);
         EXPECT_IS(r->slot, -1);
         EXPECT_TEXT(r->owner.label, p->owner.label);
         EXPECT_IS(r->fence, fence_of(p, "job"));
@@ -39,13 +39,13 @@ TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.record.is_held && !carol.record.is_promised);
-    EXPECT_IS(carol.record.manner.mode, HF__MODE_SHARED);
+    EXPECT_IS(carol.record.lock_mode.mode, HF__MODE_SHARED);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&bob, "job"), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_OK);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_BUSY);
-    EXPECT_IS(alice.record.manner.mode, HF__MODE_EXCLUSIVE);
+    EXPECT_IS(alice.record.lock_mode.mode, HF__MODE_EXCLUSIVE);
     EXPECT_IS(release(&carol, "job"), HF_OK);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
 }

@@ -23,7 +23,7 @@ static atomic_int in_slot[SLOTS];
 /* The most that were inside together. */
 static atomic_int most;
 
-static struct hf__manner manner_of(int member, int turn)
+static struct hf__lock_mode manner_of(int member, int turn)
 {
     switch ((member + turn) % 4) {
     case 0:
@@ -35,11 +35,11 @@ static struct hf__manner manner_of(int member, int turn)
     }
 }
 
-static atomic_int *notes_of(struct hf__manner manner)
+static atomic_int *notes_of(struct hf__lock_mode lock_mode)
 {
-    return manner.mode == HF__MODE_EXCLUSIVE ? &alone
-           : manner.mode == HF__MODE_SHARED  ? &sharing
-                                             : &in_slots;
+    return lock_mode.mode == HF__MODE_EXCLUSIVE ? &alone
+           : lock_mode.mode == HF__MODE_SHARED  ? &sharing
+                                                : &in_slots;
 }
 
 static void note_most(int n)
@@ -51,47 +51,50 @@ static void note_most(int n)
 }
 
 /* Who may have company waits for it a little. */
-static void linger(struct hf__manner manner)
+static void linger(struct hf__lock_mode lock_mode)
 {
     int64_t start = hf__test_now_ms();
 
     hf__test_pause_ms(1);
-    while (manner.mode != HF__MODE_EXCLUSIVE &&
-           atomic_load(notes_of(manner)) == 1 &&
+    while (lock_mode.mode != HF__MODE_EXCLUSIVE &&
+           atomic_load(notes_of(lock_mode)) == 1 &&
            hf__test_now_ms() - start < 30) {
         hf__test_pause_ms(1);
     }
 }
 
-static void stay(const struct party *p, struct hf__manner manner)
+static void stay(const struct party *p, struct hf__lock_mode lock_mode)
 {
-    int n = atomic_fetch_add(notes_of(manner), 1) + 1;
+    int n = atomic_fetch_add(notes_of(lock_mode), 1) + 1;
 
     note_most(n);
-    if (manner.mode == HF__MODE_EXCLUSIVE) {
+    if (lock_mode.mode == HF__MODE_EXCLUSIVE) {
         EXPECT_SAFE_IS(n, 1);
     }
-    if (manner.mode == HF__MODE_SLOTS) {
+    if (lock_mode.mode == HF__MODE_SLOTS) {
         EXPECT(p->slot >= 0 && p->slot < SLOTS);
         EXPECT_SAFE_IS(atomic_fetch_add(&in_slot[p->slot], 1), 0);
     }
-    linger(manner);
-    EXPECT_SAFE(manner.mode == HF__MODE_EXCLUSIVE || atomic_load(&alone) == 0);
-    EXPECT_SAFE(manner.mode == HF__MODE_SHARED || atomic_load(&sharing) == 0);
-    EXPECT_SAFE(manner.mode == HF__MODE_SLOTS || atomic_load(&in_slots) == 0);
-    if (manner.mode == HF__MODE_SLOTS) {
+    linger(lock_mode);
+    EXPECT_SAFE(lock_mode.mode == HF__MODE_EXCLUSIVE ||
+                atomic_load(&alone) == 0);
+    EXPECT_SAFE(lock_mode.mode == HF__MODE_SHARED ||
+                atomic_load(&sharing) == 0);
+    EXPECT_SAFE(lock_mode.mode == HF__MODE_SLOTS ||
+                atomic_load(&in_slots) == 0);
+    if (lock_mode.mode == HF__MODE_SLOTS) {
         EXPECT_SAFE_IS(atomic_fetch_sub(&in_slot[p->slot], 1), 1);
     }
-    atomic_fetch_sub(notes_of(manner), 1);
+    atomic_fetch_sub(notes_of(lock_mode), 1);
 }
 
 /* Every other member stands in line, where the store has one. */
-static void enter(struct party *p, int member, struct hf__manner manner)
+static void enter(struct party *p, int member, struct hf__lock_mode lock_mode)
 {
     bool is_fair = has(HF_CAP_FAIR) && member % 2 == 0;
 
-    UNTIL((is_fair ? queue_up(p, "crew", manner) : want(p, "crew", manner)) ==
-          HF_OK);
+    UNTIL((is_fair ? queue_up(p, "crew", lock_mode)
+                   : want(p, "crew", lock_mode)) == HF_OK);
 }
 
 static void work(void *arg)
@@ -100,11 +103,11 @@ static void work(void *arg)
     PARTY(worker);
 
     for (int turn = 0; turn < TURNS; turn++) {
-        struct hf__manner manner = manner_of(member, turn);
+        struct hf__lock_mode lock_mode = manner_of(member, turn);
 
-        enter(&worker, member, manner);
+        enter(&worker, member, lock_mode);
         fences[member * TURNS + turn] = worker.fence;
-        stay(&worker, manner);
+        stay(&worker, lock_mode);
         if (turn % 3 == 0) {
             EXPECT_IS(renew(&worker, "crew"), HF_OK);
         }

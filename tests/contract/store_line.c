@@ -205,7 +205,7 @@ TEST_IF(has(HF_CAP_FAIR), those_in_line_are_told_of_in_order)
     EXPECT_TEXT(s.crowd.list[2].record.owner.label, "carol");
     EXPECT_TEXT(s.crowd.list[2].record.owner.note, "a 'note'");
     EXPECT_IS(s.crowd.list[2].record.owner.pid, carol.owner.pid);
-    EXPECT_IS(s.crowd.list[2].record.manner.mode, HF__MODE_EXCLUSIVE);
+    EXPECT_IS(s.crowd.list[2].record.lock_mode.mode, HF__MODE_EXCLUSIVE);
     EXPECT(!s.crowd.list[2].record.is_held);
     EXPECT_MORE(s.crowd.list[2].record.acquired_us, before - 1000000);
     EXPECT_LESS(s.crowd.list[2].record.acquired_us, hf__wall_us() + 1000000);

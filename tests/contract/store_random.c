@@ -28,7 +28,7 @@ static int lot(int n)
 
 /* Where all stand in line, another number of slots is refused as soon as one is
  * let in, asked or not: there all want the same. */
-static struct hf__manner manner_by_lot(void)
+static struct hf__lock_mode manner_by_lot(void)
 {
     int n = lot(7);
 
@@ -44,7 +44,7 @@ static struct hf__manner manner_by_lot(void)
 /* A claim has one manner for as long as it is one; most of them the same. */
 static void choose_manners(struct play *play)
 {
-    struct hf__manner most = manner_by_lot();
+    struct hf__lock_mode most = manner_by_lot();
 
     for (int i = 0; i < PARTIES_N; i++) {
         play->manners[i] = lot(4) > 0 ? most : manner_by_lot();
@@ -97,7 +97,7 @@ static void complete(const struct play *play, struct turn *t)
     switch (op->kind) {
     case HF__OP_ACQUIRE:
         op->queueing = queueing_by_lot();
-        if (has(HF_CAP_KEEP) && op->manner.mode == HF__MODE_EXCLUSIVE &&
+        if (has(HF_CAP_KEEP) && op->lock_mode.mode == HF__MODE_EXCLUSIVE &&
             lot(4) == 0) {
             op->keep_us = 2 * LEASE_MS * INT64_C(1000);
         }
@@ -146,7 +146,7 @@ static void ask_by_lot(struct play *play, struct turn *t)
         own->fence = 0; /* a new claim's */
     }
     ask(t->p, &t->found, kind, play->name);
-    t->found.op.manner = play->manners[t->who];
+    t->found.op.lock_mode = play->manners[t->who];
     t->found.op.fence = own->fence;
     t->found.op.lease_us *= 1 + 2 * lot(2);
     complete(play, t);

@@ -193,7 +193,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_LIST), a_list_has_each_grant_of_a_name)
     EXPECT_IS(all.records[1].fence, fence_of(&alice, "b"));
     EXPECT_TEXT(all.records[2].owner.label, "bob");
     EXPECT_IS(all.records[2].fence, fence_of(&bob, "b"));
-    EXPECT_IS(all.records[2].manner.mode, HF__MODE_SHARED);
+    EXPECT_IS(all.records[2].lock_mode.mode, HF__MODE_SHARED);
 }
 
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED) && cleans(),
@@ -225,7 +225,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_DETACH),
     struct request rq;
 
     ask(&alice, &rq, HF__OP_ACQUIRE, "job");
-    rq.op.manner = SHARED;
+    rq.op.lock_mode = SHARED;
     rq.op.is_detached = true;
     EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);

@@ -20,7 +20,7 @@ TEST_IF(has(HF_CAP_SLOTS),
     EXPECT_IS(try_as(&dave, "job", SLOT_OF(3)), HF_BUSY);
     EXPECT_IS(dave.slot, -1);
     EXPECT(dave.record.is_held);
-    EXPECT_IS(dave.record.manner.slots, 3);
+    EXPECT_IS(dave.record.lock_mode.slots, 3);
     EXPECT_IS(release(&bob, "job"), HF_OK);
     EXPECT_IS(try_as(&dave, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(dave.slot, 1);
@@ -28,8 +28,8 @@ TEST_IF(has(HF_CAP_SLOTS),
     EXPECT_IS(s.n_holders, 3);
     for (int i = 0; i < 3; i++) {
         EXPECT_IS(s.crowd.list[i].record.slot, i);
-        EXPECT_IS(s.crowd.list[i].record.manner.mode, HF__MODE_SLOTS);
-        EXPECT_IS(s.crowd.list[i].record.manner.slots, 3);
+        EXPECT_IS(s.crowd.list[i].record.lock_mode.mode, HF__MODE_SLOTS);
+        EXPECT_IS(s.crowd.list[i].record.lock_mode.slots, 3);
     }
     EXPECT_TEXT(s.crowd.list[1].record.owner.label, "dave");
     hf__crowd_free(&s.crowd);
@@ -199,7 +199,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_LIST), a_list_has_each_slot)
     for (int i = 0; i < 2; i++) {
         EXPECT_TEXT(all.names[i], "job");
         EXPECT_IS(all.records[i].slot, i);
-        EXPECT_IS(all.records[i].manner.slots, 2);
+        EXPECT_IS(all.records[i].lock_mode.slots, 2);
     }
     EXPECT_TEXT(all.records[0].owner.label, "bob");
 }

@@ -32,16 +32,16 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_is_woken_when_its_turn_comes)
 }
 
 /* How often a claim is told to look within half a second. */
-static int looks_of(struct party *p, struct hf__manner manner,
+static int looks_of(struct party *p, struct hf__lock_mode lock_mode,
                     int (*ask_it)(struct party *, const char *,
-                                  struct hf__manner))
+                                  struct hf__lock_mode))
 {
     int64_t start = hf__test_now_ms();
     struct waiting w;
     int looks = 0;
 
     while (hf__test_now_ms() - start < 500) {
-        EXPECT_IS(ask_it(p, "job", manner), HF_BUSY);
+        EXPECT_IS(ask_it(p, "job", lock_mode), HF_BUSY);
         watch_name(&w, p, "job");
         EXPECT_IS(wait_up_to(&w, 100), HF_OK);
         looks++;

@@ -268,7 +268,7 @@ int send_one_request(struct party *p, struct request *rq)
     p->is_queued = rq->op.is_queued;
     p->took_over = rq->op.took_over;
     if (rq->op.kind == HF__OP_ACQUIRE) {
-        p->manner = rq->op.manner;
+        p->lock_mode = rq->op.lock_mode;
     }
     if (rq->op.result < 0 && rq->error.status != 0) {
         p->error = rq->error;

@@ -46,8 +46,8 @@ struct party {
     bool is_queued;           /* the last acquire left a ticket */
     bool took_over;           /* what nobody gave back, the last acquire */
     uint64_t expired;         /* of what was deleted last */
-    struct hf__manner manner; /* of the last acquire */
-    hf_error error;           /* of the last call */
+    struct hf__lock_mode lock_mode; /* of the last acquire */
+    hf_error error;                 /* of the last call */
 };
 
 /* A party called `who`, connected until the end of the scope; then it gives

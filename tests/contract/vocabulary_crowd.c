@@ -5,45 +5,47 @@
  */
 #include "tests/contract/vocabulary_crowd.h"
 
-static int ask_as(struct party *p, const char *name, struct hf__manner manner,
-                  enum hf__queueing queueing, int64_t lease_ms)
+static int ask_as(struct party *p, const char *name,
+                  struct hf__lock_mode lock_mode, enum hf__queueing queueing,
+                  int64_t lease_ms)
 {
     struct request rq;
 
     ask(p, &rq, HF__OP_ACQUIRE, name);
-    rq.op.manner = manner;
+    rq.op.lock_mode = lock_mode;
     rq.op.queueing = queueing;
     rq.op.lease_us = lease_ms * 1000;
     return send_one_request(p, &rq);
 }
 
-int try_for(struct party *p, const char *name, struct hf__manner manner,
+int try_for(struct party *p, const char *name, struct hf__lock_mode lock_mode,
             int64_t lease_ms)
 {
-    return ask_as(p, name, manner, HF__QUEUE_NEVER, lease_ms);
+    return ask_as(p, name, lock_mode, HF__QUEUE_NEVER, lease_ms);
 }
 
-int try_as(struct party *p, const char *name, struct hf__manner manner)
+int try_as(struct party *p, const char *name, struct hf__lock_mode lock_mode)
 {
-    return try_for(p, name, manner, LEASE_MS);
+    return try_for(p, name, lock_mode, LEASE_MS);
 }
 
-int want(struct party *p, const char *name, struct hf__manner manner)
+int want(struct party *p, const char *name, struct hf__lock_mode lock_mode)
 {
-    return ask_as(p, name, manner, HF__QUEUE_BEHIND_SHARED, LEASE_MS);
+    return ask_as(p, name, lock_mode, HF__QUEUE_BEHIND_SHARED, LEASE_MS);
 }
 
-int queue_up(struct party *p, const char *name, struct hf__manner manner)
+int queue_up(struct party *p, const char *name, struct hf__lock_mode lock_mode)
 {
-    return ask_as(p, name, manner, HF__QUEUE_ALWAYS, LEASE_MS);
+    return ask_as(p, name, lock_mode, HF__QUEUE_ALWAYS, LEASE_MS);
 }
 
-void until_granted(struct party *p, const char *name, struct hf__manner manner)
+void until_granted(struct party *p, const char *name,
+                   struct hf__lock_mode lock_mode)
 {
     int64_t start = hf__test_now_ms();
 
     for (;;) {
-        int r = want(p, name, manner);
+        int r = want(p, name, lock_mode);
 
         if (r == HF_OK) {
             return;

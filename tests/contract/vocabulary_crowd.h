@@ -8,24 +8,24 @@
 
 #include "tests/contract/vocabulary.h"
 
-#define ALONE      ((struct hf__manner){HF__MODE_EXCLUSIVE, 0})
-#define SHARED     ((struct hf__manner){HF__MODE_SHARED, 0})
-#define SLOT_OF(n) ((struct hf__manner){HF__MODE_SLOTS, (n)})
+#define ALONE      ((struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0})
+#define SHARED     ((struct hf__lock_mode){HF__MODE_SHARED, 0})
+#define SLOT_OF(n) ((struct hf__lock_mode){HF__MODE_SLOTS, (n)})
 
 /* One attempt that waits for nothing. */
-int try_as(struct party *, const char *name, struct hf__manner);
-int try_for(struct party *, const char *name, struct hf__manner,
+int try_as(struct party *, const char *name, struct hf__lock_mode);
+int try_for(struct party *, const char *name, struct hf__lock_mode,
             int64_t lease_ms);
 /* As JOB_OF(), in that manner. */
-#define JOB_AS(manner, ...)                                                    \
+#define JOB_AS(lock_mode, ...)                                                 \
     PARTIES(__VA_ARGS__);                                                      \
-    EXPECT_IS(try_as(&HF__FIRST(__VA_ARGS__, 0), "job", manner), HF_OK)
+    EXPECT_IS(try_as(&HF__FIRST(__VA_ARGS__, 0), "job", lock_mode), HF_OK)
 /* One attempt of a claim that waits, not minding the order. */
-int want(struct party *, const char *name, struct hf__manner);
+int want(struct party *, const char *name, struct hf__lock_mode);
 /* One attempt of a claim that waits in line. */
-int queue_up(struct party *, const char *name, struct hf__manner);
+int queue_up(struct party *, const char *name, struct hf__lock_mode);
 /* Ask like that until it is granted, for some seconds at most. */
-void until_granted(struct party *, const char *name, struct hf__manner);
+void until_granted(struct party *, const char *name, struct hf__lock_mode);
 
 /* Who is at a name. */
 struct scene {

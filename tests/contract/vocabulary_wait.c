@@ -18,7 +18,7 @@ void watch_name(struct waiting *w, struct party *p, const char *name)
     w->watch.key = make_key(w->key, name);
     w->watch.fence = p->record.fence;
     w->watch.token = p->record.token;
-    w->watch.manner = p->manner;
+    w->watch.lock_mode = p->lock_mode;
     if (p->is_queued) {
         w->watch.ticket = claim_of(p, name)->token;
     }

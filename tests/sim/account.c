@@ -157,12 +157,12 @@ static struct hf__stander *add(struct hf__stander *list, int *n)
 static struct hf__stander stander_of(const struct hf__op *op,
                                      const struct hf__token *token)
 {
-    static const struct hf__manner alone = {.mode = HF__MODE_EXCLUSIVE};
+    static const struct hf__lock_mode alone = {.mode = HF__MODE_EXCLUSIVE};
     int host = op->owner->label[0] - '0';
 
     return (struct hf__stander){
         .token = *token,
-        .manner = op->kind == HF__OP_HANDOVER ? alone : op->manner,
+        .lock_mode = op->kind == HF__OP_HANDOVER ? alone : op->lock_mode,
         .host = host,
         .life = lives[host].number,
         .claim = hf__account_claim(op->owner),

@@ -17,7 +17,7 @@ enum { HF__STANDS = 48 };
 /* A grant, or a ticket. */
 struct hf__stander {
     struct hf__token token;
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     int host;
     unsigned life; /* of the host's, where grants live with their client */
     int claim;     /* which one it was, as its note says; 0: unknown */

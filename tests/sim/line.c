@@ -19,14 +19,14 @@ static struct wish {
     int claim; /* 0: none */
     int host;
     int name;
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     struct hf__token token; /* zero until it was asked for */
     int64_t open_since;     /* true time; 0: somebody is in its way */
 } wishes[WISHES];
 
 /* ---- who may stand beside whom, and before whom */
 
-static bool agree(struct hf__manner a, struct hf__manner b)
+static bool agree(struct hf__lock_mode a, struct hf__lock_mode b)
 {
     return a.mode == b.mode && a.mode != HF__MODE_EXCLUSIVE &&
            a.slots == b.slots;
@@ -48,9 +48,9 @@ static struct hf__stander *passed(struct hf__stood *at,
             continue;
         }
         beside++;
-        if (!agree(t->manner, who->manner) ||
-            (who->manner.mode == HF__MODE_SLOTS &&
-             beside >= who->manner.slots)) {
+        if (!agree(t->lock_mode, who->lock_mode) ||
+            (who->lock_mode.mode == HF__MODE_SLOTS &&
+             beside >= who->lock_mode.slots)) {
             return t;
         }
     }
@@ -70,31 +70,31 @@ static void expect_alone(struct hf__stood *at, const struct hf__stander *who,
             continue;
         }
         ++*ret_beside;
-        if (!agree(g->manner, who->manner) ||
+        if (!agree(g->lock_mode, who->lock_mode) ||
             (g->slot == who->slot && who->slot >= 0)) {
             hf__flaw("host %d is granted name %d beside host %d", who->host,
                      name, g->host);
         }
     }
-    if (who->manner.mode == HF__MODE_SLOTS &&
-        (*ret_beside >= who->manner.slots || who->slot < 0 ||
-         who->slot >= who->manner.slots)) {
+    if (who->lock_mode.mode == HF__MODE_SLOTS &&
+        (*ret_beside >= who->lock_mode.slots || who->slot < 0 ||
+         who->slot >= who->lock_mode.slots)) {
         hf__flaw("host %d is granted slot %d of %d beside %d others", who->host,
-                 who->slot, who->manner.slots, *ret_beside);
+                 who->slot, who->lock_mode.slots, *ret_beside);
     }
 }
 
 static void expect_entry(struct hf__stood *at, const struct hf__op *op,
                          int name)
 {
-    static const struct hf__manner alone = {.mode = HF__MODE_EXCLUSIVE};
+    static const struct hf__lock_mode alone = {.mode = HF__MODE_EXCLUSIVE};
     bool is_handed = op->kind == HF__OP_HANDOVER;
     const struct hf__token *token = is_handed ? &op->next_token : &op->token;
     const struct hf__stander *own = hf__account_ticket(at, token);
     struct hf__stander who = {.token = *token,
                               .host = op->owner->label[0] - '0',
                               .slot = is_handed ? -1 : op->slot,
-                              .manner = is_handed ? alone : op->manner};
+                              .lock_mode = is_handed ? alone : op->lock_mode};
     const struct hf__stander *before;
     int beside = 0;
 
@@ -115,18 +115,18 @@ static void expect_entry(struct hf__stood *at, const struct hf__op *op,
 }
 
 /* Grants, or claims, that can follow one another for ever. */
-static bool is_any_stream(struct hf__stood *at, struct hf__manner manner)
+static bool is_any_stream(struct hf__stood *at, struct hf__lock_mode lock_mode)
 {
     for (int i = 0; i < at->n_grants; i++) {
-        if (at->grants[i].manner.mode != HF__MODE_EXCLUSIVE &&
-            !agree(at->grants[i].manner, manner) &&
+        if (at->grants[i].lock_mode.mode != HF__MODE_EXCLUSIVE &&
+            !agree(at->grants[i].lock_mode, lock_mode) &&
             hf__surely_runs(&at->grants[i])) {
             return true;
         }
     }
     for (int i = 0; i < at->n_tickets; i++) {
-        if (at->tickets[i].manner.mode != HF__MODE_EXCLUSIVE &&
-            !agree(at->tickets[i].manner, manner) &&
+        if (at->tickets[i].lock_mode.mode != HF__MODE_EXCLUSIVE &&
+            !agree(at->tickets[i].lock_mode, lock_mode) &&
             hf__surely_waits(&at->tickets[i])) {
             return true;
         }
@@ -141,7 +141,7 @@ static void expect_ticket(struct hf__stood *at, const struct hf__op *op,
     struct hf__stander *own = hf__account_ticket(at, &op->token);
     bool wants = op->queueing == HF__QUEUE_ALWAYS ||
                  (op->queueing == HF__QUEUE_BEHIND_SHARED &&
-                  is_any_stream(at, op->manner));
+                  is_any_stream(at, op->lock_mode));
 
     if (!op->is_queued && (wants || (own != NULL && hf__surely_waits(own)))) {
         hf__flaw("host %d waits for name %d and has no place in line",
@@ -258,10 +258,10 @@ void hf__wish_begin(int claim, int name, const hf_acquire_opts *opts)
     }
     *w =
         (struct wish){.claim = claim, .host = hf__virtual_host(), .name = name};
-    w->manner.mode = opts->shared      ? HF__MODE_SHARED
-                     : opts->slots > 0 ? HF__MODE_SLOTS
-                                       : HF__MODE_EXCLUSIVE;
-    w->manner.slots = opts->slots;
+    w->lock_mode.mode = opts->shared      ? HF__MODE_SHARED
+                        : opts->slots > 0 ? HF__MODE_SLOTS
+                                          : HF__MODE_EXCLUSIVE;
+    w->lock_mode.slots = opts->slots;
 }
 
 void hf__wish_end(int claim)
@@ -276,21 +276,22 @@ void hf__wish_end(int claim)
 static bool is_open(const struct wish *w)
 {
     struct hf__stood *at = hf__account(w->name);
-    struct hf__stander who = {.token = w->token, .manner = w->manner};
+    struct hf__stander who = {.token = w->token, .lock_mode = w->lock_mode};
     int beside = 0;
 
     for (int i = 0; i < at->n_grants; i++) {
         const struct hf__stander *g = &at->grants[i];
 
         if (hf__perhaps_runs(g)) {
-            if (!agree(g->manner, w->manner) ||
+            if (!agree(g->lock_mode, w->lock_mode) ||
                 hf__token_equal(&g->token, &w->token)) {
                 return false;
             }
             beside++;
         }
     }
-    return (w->manner.mode != HF__MODE_SLOTS || beside < w->manner.slots) &&
+    return (w->lock_mode.mode != HF__MODE_SLOTS ||
+            beside < w->lock_mode.slots) &&
            passed(at, &who, beside, hf__perhaps_waits) == NULL;
 }
 

@@ -370,7 +370,7 @@ TEST(a_record_that_cannot_be_made_costs_no_session)
         "CREATE TRIGGER refuse BEFORE INSERT ON holdfast_lock FOR EACH ROW "
         "WHEN (new.name_key='holdfast:n000') EXECUTE FUNCTION refuse()");
     prepare(&b, "n", 1, 20000000);
-    b.op[0].manner.mode = HF__MODE_SHARED;
+    b.op[0].lock_mode.mode = HF__MODE_SHARED;
     EXPECT_IS(ask(&d, &b, HF__OP_ACQUIRE, 15000), HF_OK);
     EXPECT_IS(count(&b, HF_OK), 0);
     prepare(&b, "m", 1, 20000000);

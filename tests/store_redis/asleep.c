@@ -68,7 +68,7 @@ static int ask(enum hf__op_kind kind, int who, enum hf__mode mode,
     struct hf__ask plain = {.client = 1};
     struct hf__op op = asked(kind, who);
 
-    op.manner.mode = mode;
+    op.lock_mode.mode = mode;
     op.lease_us = lease_us;
     return tell(&op, &plain);
 }

@@ -221,9 +221,9 @@ TEST(a_master_that_turned_replica_is_left_whatever_its_version)
 TEST(what_may_have_many_holders_goes_alone)
 {
     prepare(HF__OP_RENEW, 5);
-    ops[1].manner = (struct hf__manner){HF__MODE_SLOTS, 1000};
-    ops[3].manner = (struct hf__manner){HF__MODE_SHARED, 0};
-    ops[4].manner = (struct hf__manner){HF__MODE_SHARED, 0};
+    ops[1].lock_mode = (struct hf__lock_mode){HF__MODE_SLOTS, 1000};
+    ops[3].lock_mode = (struct hf__lock_mode){HF__MODE_SHARED, 0};
+    ops[4].lock_mode = (struct hf__lock_mode){HF__MODE_SHARED, 0};
     EXPECT_IS(execute_against(":1\r\n:2\r\n:3\r\n:4\r\n:5\r\n", 5), 5);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(ops[i].result, HF_OK);

@@ -54,7 +54,7 @@ static struct hf__op run(enum hf__op_kind kind, int who, struct hf__op op)
 static struct hf__op take(int who, enum hf__mode mode, enum hf__queueing q)
 {
     return run(HF__OP_ACQUIRE, who,
-               (struct hf__op){.manner = {mode, 0}, .queueing = q});
+               (struct hf__op){.lock_mode = {mode, 0}, .queueing = q});
 }
 
 static struct hf__op with_fence(enum hf__op_kind kind, int who, uint64_t fence)

@@ -47,7 +47,8 @@ static void prepare(enum hf__op_kind kind, const char *folder, int n)
             .err = &errors[i],
         };
         if (i % 5 == 4 && i < MANY / 3) { /* which go alone */
-            ops[i].manner = (struct hf__manner){HF__MODE_SLOTS, 2 + i % 2};
+            ops[i].lock_mode =
+                (struct hf__lock_mode){HF__MODE_SLOTS, 2 + i % 2};
         }
     }
 }
@@ -163,7 +164,7 @@ TEST(each_is_of_its_own_owner_and_kept_as_that_said)
     open_session(&conn, url_as("", ""));
     prepare(HF__OP_ACQUIRE, "owned", 12);
     for (int i = 0; i < 12; i++) {
-        ops[i].manner = (struct hf__manner){HF__MODE_EXCLUSIVE, 0};
+        ops[i].lock_mode = (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0};
         ops[i].owner = &owners[i == 5];
         ops[i].keep_us = i == 5 ? LEASE_US : 0;
     }
@@ -192,7 +193,7 @@ TEST_WITHIN(60, who_may_not_have_one_name_has_the_others)
         prepare(kinds[k], "mine", 4);
         memcpy(keys[3], "holdfast:not", 12);
         for (int i = 0; i < 4; i++) {
-            ops[i].manner = (struct hf__manner){HF__MODE_EXCLUSIVE, 0};
+            ops[i].lock_mode = (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0};
         }
         execute(&conn, 4, false);
         for (int i = 0; i < 4; i++) {

@@ -91,7 +91,7 @@ static void expect_wait(struct model *m, struct asked *a)
     if (!a->is_queued && hf__leaves_ticket(&s, &a->op)) {
         a->is_queued = true;
         m->line[m->n_line++] =
-            (struct hf__stand){a->op.token, a->op.manner, -1};
+            (struct hf__stand){a->op.token, a->op.lock_mode, -1};
     }
 }
 
@@ -106,11 +106,11 @@ static void expect_acquire(struct model *m, struct asked *a)
         a->slot = m->holders[at].slot;
         return;
     }
-    entry = hf__may_enter(&s, &a->op.token, a->op.manner, &a->slot);
+    entry = hf__may_enter(&s, &a->op.token, a->op.lock_mode, &a->slot);
     if (entry == HF__ENTRY_OPEN) {
         (void)take_out(m->line, &m->n_line, &a->op.token);
         m->holders[m->n_holders++] =
-            (struct hf__stand){a->op.token, a->op.manner, a->slot};
+            (struct hf__stand){a->op.token, a->op.lock_mode, a->slot};
         return;
     }
     a->slot = -1;
@@ -143,7 +143,7 @@ static void expect(struct model *m, struct asked *a)
 
 static void ask_something(struct asked *a, int scene, int name)
 {
-    static const struct hf__manner manners[] = {
+    static const struct hf__lock_mode manners[] = {
         {HF__MODE_EXCLUSIVE, 0}, {HF__MODE_SHARED, 0}, {HF__MODE_SHARED, 0},
         {HF__MODE_SLOTS, 1},     {HF__MODE_SLOTS, 3},  {HF__MODE_SLOTS, 3},
     };
@@ -161,7 +161,7 @@ static void ask_something(struct asked *a, int scene, int name)
         .key = {a->key, (uint16_t)strlen(a->key), 5},
         .token = token_of(who),
         .lease_us = 60 * INT64_C(1000000),
-        .manner = manners[lot(6)],
+        .lock_mode = manners[lot(6)],
         .queueing = (enum hf__queueing)lot(3),
         .owner = &a->owner,
         .err = &a->err,
@@ -212,8 +212,8 @@ static void expect_party(const struct hf__crowd *crowd, int i,
 
     snprintf(label, sizeof label, "%d", stand->token.bytes[0] - 1);
     EXPECT_TEXT(found->owner.label, label);
-    EXPECT_IS(found->manner.mode, stand->manner.mode);
-    EXPECT_IS(found->manner.slots, stand->manner.slots);
+    EXPECT_IS(found->lock_mode.mode, stand->lock_mode.mode);
+    EXPECT_IS(found->lock_mode.slots, stand->lock_mode.slots);
     EXPECT_IS(found->slot, stand->slot);
 }
 

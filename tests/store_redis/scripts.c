@@ -31,7 +31,7 @@ TEST(a_thousand_grants_leave_one_small_record)
         struct hf__op take = asked(HF__OP_ACQUIRE, 1 + i % 200);
         struct hf__op leave = asked(HF__OP_RELEASE, 1 + i % 200);
 
-        take.manner.mode = i % 2 == 0 ? HF__MODE_EXCLUSIVE : HF__MODE_SHARED;
+        take.lock_mode.mode = i % 2 == 0 ? HF__MODE_EXCLUSIVE : HF__MODE_SHARED;
         EXPECT_IS(tell(&take, &plain), HF_OK);
         EXPECT_IS(tell(&leave, &plain), HF_OK);
         if (i == 9) {

@@ -76,7 +76,7 @@ void prepare_shared(struct batch *b, const char *stem, int n, int64_t lease_us)
 {
     prepare(b, stem, n, lease_us);
     for (int i = 0; i < n; i++) {
-        b->op[i].manner.mode = HF__MODE_SHARED;
+        b->op[i].lock_mode.mode = HF__MODE_SHARED;
     }
 }
 

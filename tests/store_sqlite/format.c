@@ -55,7 +55,7 @@ TEST(the_view_shows_who_holds_and_nobody_else)
     PEER(me);
     take_two(&me, "job", "over");
     take_two(&me, "mark", "over2");
-    me.manner.mode = HF__MODE_SHARED;
+    me.lock_mode.mode = HF__MODE_SHARED;
     take_two(&me, "read", "read over");
     EXPECT_IS(acquire(&me, "let go", 600000), HF_OK);
     EXPECT_IS(release(&me, "let go"), HF_OK);
@@ -122,8 +122,8 @@ static void enter_trio(struct trio *t)
     EXPECT_IS(enter(&t->a), HF_OK);
     EXPECT_IS(enter(&t->b), HF_OK);
     EXPECT_IS(enter(&t->waiter), HF_OK);
-    t->a.manner.mode = HF__MODE_SHARED;
-    t->b.manner.mode = HF__MODE_SHARED;
+    t->a.lock_mode.mode = HF__MODE_SHARED;
+    t->b.lock_mode.mode = HF__MODE_SHARED;
     t->waiter.is_fair = true;
     EXPECT_IS(acquire(&t->a, "job", 20000), HF_OK);
     EXPECT_IS(acquire(&t->b, "job", 20000), HF_OK);
@@ -191,7 +191,7 @@ TEST(damaged_tickets_are_in_nobodys_way)
     EXPECT_IS(release(&t.a, "job"), HF_OK);
     EXPECT_IS(release(&t.b, "job"), HF_OK);
     begin_anew(&t.a);
-    t.a.manner.mode = HF__MODE_EXCLUSIVE;
+    t.a.lock_mode.mode = HF__MODE_EXCLUSIVE;
     EXPECT_IS(acquire(&t.a, "job", 20000), HF_OK);
     EXPECT_IS(acquire(&t.waiter, "job", 20000), HF_BUSY);
     EXPECT(t.waiter.is_queued);
@@ -297,7 +297,7 @@ TEST(a_grant_beside_others_of_another_boot_is_not_renewed)
     PEER(me);
     PEER(other);
 
-    me.manner.mode = HF__MODE_SHARED;
+    me.lock_mode.mode = HF__MODE_SHARED;
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
     sql(path_of(""), "UPDATE holdfast_beside SET side=NULL,"
                      "boot='00000000-0000-0000-0000-000000000000:1'");

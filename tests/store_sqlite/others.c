@@ -100,7 +100,7 @@ TEST(what_makes_no_sense_is_not_cleaned_away)
     struct hf__gc gc = {.idle_us = 0};
     PEER(me);
 
-    me.manner.mode = HF__MODE_SHARED;
+    me.lock_mode.mode = HF__MODE_SHARED;
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
     sql(path_of(""), "UPDATE holdfast_beside SET slots=7");
     EXPECT_IS(hf__conn_gc(&me.conn, &prefix, &gc, hf__after_ms(hf__now(), 5000),

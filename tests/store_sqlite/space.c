@@ -118,7 +118,7 @@ TEST(a_full_disk_takes_no_share_from_anybody)
         PEER(me);
 
         EXPECT_IS(acquire(&held, "held", 60000), HF_OK);
-        holder.manner.mode = HF__MODE_SHARED;
+        holder.lock_mode.mode = HF__MODE_SHARED;
         EXPECT_IS(acquire(&holder, "shared", 60000), HF_OK);
         fill();
         crowd_out(&me, &held);

@@ -124,7 +124,7 @@ int acquire(struct peer *p, const char *name, int64_t lease_ms)
     struct hf__op op = {.kind = HF__OP_ACQUIRE,
                         .lease_us = lease_ms * 1000,
                         .keep_us = p->keep_ms * 1000,
-                        .manner = p->manner,
+                        .lock_mode = p->lock_mode,
                         .queueing =
                             p->is_fair ? HF__QUEUE_ALWAYS : HF__QUEUE_NEVER};
     int r = run(p, &op, name);
@@ -184,7 +184,7 @@ int wait_for(struct peer *p, const char *name, int64_t ms, bool *ret_fired)
     struct hf__watch watch = {.key = key_of(buf, name),
                               .fence = p->record.fence,
                               .token = p->record.token,
-                              .manner = p->manner};
+                              .lock_mode = p->lock_mode};
     struct hf__watch *one = &watch;
     int r;
 

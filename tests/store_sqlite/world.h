@@ -30,7 +30,7 @@ struct peer {
     hf_error error;
     int64_t patience_ms; /* of each call; 0: 5 s, stretched */
     /* Of its acquires, and what the last one said: */
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     int64_t keep_ms; /* the name stays closed for so long */
     bool is_fair;
     bool is_queued;

@@ -61,7 +61,7 @@ TEST(a_detached_grant_has_none)
     struct request rq;
 
     ask(&alice, &rq, HF__OP_ACQUIRE, "job");
-    rq.op.manner = SHARED;
+    rq.op.lock_mode = SHARED;
     rq.op.is_detached = true;
     EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
     EXPECT(!has_bell(db, &alice, "job"));

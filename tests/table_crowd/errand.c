@@ -20,11 +20,11 @@ static void run_errand(void *arg)
 }
 
 void start_errand(struct errand *e, struct party *p, enum hf__op_kind kind,
-                  const char *name, struct hf__manner manner)
+                  const char *name, struct hf__lock_mode lock_mode)
 {
     *e = (struct errand){.who = p};
     ask(p, &e->rq, kind, name);
-    e->rq.op.manner = manner;
+    e->rq.op.lock_mode = lock_mode;
     e->thread = hf__test_start(run_errand, e);
 }
 

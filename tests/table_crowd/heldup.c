@@ -32,7 +32,7 @@ TEST(a_grant_that_was_held_up_takes_nothing_from_who_was_quicker)
         spelled("job"));
     sql(db, "COMMIT");
     EXPECT_SAFE_IS(end_errand(&e), HF_BUSY);
-    EXPECT_IS(e.rq.record.manner.mode, HF__MODE_EXCLUSIVE);
+    EXPECT_IS(e.rq.record.lock_mode.mode, HF__MODE_EXCLUSIVE);
     EXPECT(e.rq.record.is_held);
     expect_around(&bob, "job", 1, 0);
     sql(db, "DELETE FROM holdfast_lock");
@@ -145,7 +145,7 @@ static void join_and_leave(void *arg)
         struct hf__op *op = &rq.op;
 
         ask(p, &rq, HF__OP_ACQUIRE, "job");
-        rq.op.manner = SHARED;
+        rq.op.lock_mode = SHARED;
         rq.op.queueing = HF__QUEUE_ALWAYS;
         EXPECT_IS(hf__conn_execute(&p->conn, &op, 1,
                                    hf__after_ms(hf__now(), slowly(10000)),

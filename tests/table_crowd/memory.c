@@ -21,7 +21,7 @@ static int without_memory(struct party *p, enum hf__op_kind kind)
     int r;
 
     ask(p, &rq, kind, "job");
-    rq.op.manner = SHARED;
+    rq.op.lock_mode = SHARED;
     is_short = true;
     r = send_one_request(p, &rq);
     is_short = false;

@@ -53,15 +53,15 @@ TEST(a_grant_is_found_wherever_it_is)
     struct request rq;
 
     for (int i = 0; i < 4; i++) {
-        struct hf__manner asked = i % 2 == 0 ? SHARED : ALONE;
+        struct hf__lock_mode asked = i % 2 == 0 ? SHARED : ALONE;
 
         begin_anew(&alice, "job");
         EXPECT_IS(try_as(&alice, "job", asked), HF_OK);
         ask(&alice, &rq, HF__OP_RENEW, "job");
-        rq.op.manner = i / 2 == 0 ? SHARED : ALONE;
+        rq.op.lock_mode = i / 2 == 0 ? SHARED : ALONE;
         EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
         ask(&alice, &rq, HF__OP_RELEASE, "job");
-        rq.op.manner = i / 2 == 0 ? SHARED : ALONE;
+        rq.op.lock_mode = i / 2 == 0 ? SHARED : ALONE;
         EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
         expect_around(&alice, "job", 0, 0);
     }
@@ -73,7 +73,7 @@ static int as_shared(struct party *p, enum hf__op_kind kind)
     struct request rq;
 
     ask(p, &rq, kind, "job");
-    rq.op.manner = SHARED;
+    rq.op.lock_mode = SHARED;
     return send_one_request(p, &rq);
 }
 

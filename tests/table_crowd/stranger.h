@@ -49,7 +49,7 @@ struct errand {
     struct hf__test_thread *thread;
 };
 void start_errand(struct errand *, struct party *, enum hf__op_kind,
-                  const char *name, struct hf__manner);
+                  const char *name, struct hf__lock_mode);
 int end_errand(struct errand *);
 
 /* End the statement, or (whole) the session, that the party waits for. */

@@ -118,40 +118,41 @@ UNSOUND(a_handover_to_oneself, op.kind = HF__OP_HANDOVER,
         op.next_token = op.token);
 UNSOUND(a_keeping_where_the_store_keeps_nothing, op.keep_us = 1);
 UNSOUND(a_detached_grant_where_there_is_none, op.is_detached = true);
-UNSOUND(a_shared_grant_where_there_is_none, op.manner.mode = HF__MODE_SHARED);
+UNSOUND(a_shared_grant_where_there_is_none,
+        op.lock_mode.mode = HF__MODE_SHARED);
 UNSOUND(slots_where_there_are_none,
-        op.manner = (struct hf__manner){HF__MODE_SLOTS, 2});
+        op.lock_mode = (struct hf__lock_mode){HF__MODE_SLOTS, 2});
 UNSOUND(a_place_in_line_where_there_is_none, op.queueing = HF__QUEUE_ALWAYS);
 UNSOUND(an_operation_that_timed_out, fake_result = HF_TIMEDOUT);
 
 /* As the store were one that can do all of it. */
-static struct hf__op able(struct hf__manner manner)
+static struct hf__op able(struct hf__lock_mode lock_mode)
 {
     struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
 
     backend.caps = HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_KEEP;
-    op.manner = manner;
+    op.lock_mode = lock_mode;
     op.fence = 1;
     return op;
 }
 
 TEST(what_a_store_can_do_may_be_asked_of_it)
 {
-    execute_bad(able((struct hf__manner){HF__MODE_SHARED, 0}));
+    execute_bad(able((struct hf__lock_mode){HF__MODE_SHARED, 0}));
     hf__conn_close(&conn);
-    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, HF_SLOTS_MAX}));
+    execute_bad(able((struct hf__lock_mode){HF__MODE_SLOTS, HF_SLOTS_MAX}));
     hf__conn_close(&conn);
 }
 
 MUST_FAIL_CASE(slots_without_a_number,
-               execute_bad(able((struct hf__manner){HF__MODE_SLOTS, 0})));
+               execute_bad(able((struct hf__lock_mode){HF__MODE_SLOTS, 0})));
 MUST_FAIL_CASE(more_slots_than_there_can_be,
-               execute_bad(able((struct hf__manner){HF__MODE_SLOTS,
-                                                    HF_SLOTS_MAX + 1})));
+               execute_bad(able((struct hf__lock_mode){HF__MODE_SLOTS,
+                                                       HF_SLOTS_MAX + 1})));
 
 MUST_FAIL(a_keeping_of_what_is_shared)
 {
-    struct hf__op op = able((struct hf__manner){HF__MODE_SHARED, 0});
+    struct hf__op op = able((struct hf__lock_mode){HF__MODE_SHARED, 0});
 
     op.keep_us = 1;
     execute_bad(op);
@@ -160,7 +161,7 @@ MUST_FAIL(a_keeping_of_what_is_shared)
 MUST_FAIL(a_misfit_of_what_has_no_slots)
 {
     fake_result = HF_EINVAL;
-    execute_bad(able((struct hf__manner){HF__MODE_SHARED, 0}));
+    execute_bad(able((struct hf__lock_mode){HF__MODE_SHARED, 0}));
 }
 
 MUST_FAIL_CASE(an_empty_key, execute_bad(make_op(HF__OP_INSPECT, "")));

@@ -11,7 +11,7 @@
 
 enum { HOLDERS_MAX = 3, LINE_MAX = 3, N_MANNERS = 5 };
 
-static const struct hf__manner manners[N_MANNERS] = {
+static const struct hf__lock_mode manners[N_MANNERS] = {
     {HF__MODE_EXCLUSIVE, 0}, {HF__MODE_SHARED, 0}, {HF__MODE_SLOTS, 1},
     {HF__MODE_SLOTS, 2},     {HF__MODE_SLOTS, 3},
 };
@@ -24,7 +24,7 @@ static struct hf__token token_of(int who)
 /* ---- the rule, said plainly */
 
 /* Could all of these be granted at the same time? */
-static bool can_stand(const struct hf__manner *all, int n)
+static bool can_stand(const struct hf__lock_mode *all, int n)
 {
     for (int i = 0; i < n; i++) {
         if (all[i].mode != all[0].mode || all[i].slots != all[0].slots) {
@@ -55,19 +55,19 @@ static int lowest_free_slot(const struct hf__stands *s,
 
 static enum hf__entry plainly(const struct hf__stands *s,
                               const struct hf__token *me,
-                              struct hf__manner manner, int *ret_slot)
+                              struct hf__lock_mode lock_mode, int *ret_slot)
 {
-    struct hf__manner all[HOLDERS_MAX + LINE_MAX + 1] = {manner};
+    struct hf__lock_mode all[HOLDERS_MAX + LINE_MAX + 1] = {lock_mode};
     int n = 1;
 
     for (int i = 0; i < s->n_holders; i++) {
-        struct hf__manner other = s->holders[i].manner;
+        struct hf__lock_mode other = s->holders[i].lock_mode;
 
         if (is_me(&s->holders[i], me)) {
             continue;
         }
-        if (manner.mode == HF__MODE_SLOTS && other.mode == HF__MODE_SLOTS &&
-            manner.slots != other.slots) {
+        if (lock_mode.mode == HF__MODE_SLOTS && other.mode == HF__MODE_SLOTS &&
+            lock_mode.slots != other.slots) {
             *ret_slot = other.slots;
             return HF__ENTRY_MISFIT;
         }
@@ -77,12 +77,13 @@ static enum hf__entry plainly(const struct hf__stands *s,
         return HF__ENTRY_HELD;
     }
     for (int i = 0; i < s->n_line && !is_me(&s->line[i], me); i++) {
-        all[n++] = s->line[i].manner;
+        all[n++] = s->line[i].lock_mode;
         if (!can_stand(all, n)) {
             return HF__ENTRY_PROMISED;
         }
     }
-    *ret_slot = manner.mode == HF__MODE_SLOTS ? lowest_free_slot(s, me, 0) : -1;
+    *ret_slot =
+        lock_mode.mode == HF__MODE_SLOTS ? lowest_free_slot(s, me, 0) : -1;
     return HF__ENTRY_OPEN;
 }
 
@@ -138,15 +139,15 @@ static void for_each_line(struct scene *s, int n_line)
 static bool is_possible(const struct scene *s, int n,
                         const struct hf__stand *one)
 {
-    struct hf__manner all[HOLDERS_MAX + 1];
+    struct hf__lock_mode all[HOLDERS_MAX + 1];
 
     for (int i = 0; i < n; i++) {
-        all[i] = s->holders[i].manner;
+        all[i] = s->holders[i].lock_mode;
         if (one->slot >= 0 && s->holders[i].slot == one->slot) {
             return false;
         }
     }
-    all[n] = one->manner;
+    all[n] = one->lock_mode;
     return can_stand(all, n + 1);
 }
 
@@ -199,18 +200,18 @@ TEST(nobody_is_in_the_way_of_itself)
     struct hf__stands s = {&own, 1, &own, 1};
     int slot = 7;
 
-    EXPECT_IS(hf__may_enter(&s, &me, own.manner, &slot), HF__ENTRY_OPEN);
+    EXPECT_IS(hf__may_enter(&s, &me, own.lock_mode, &slot), HF__ENTRY_OPEN);
     EXPECT_IS(slot, -1);
 }
 
 /* ---- tickets */
 
-static bool leaves(enum hf__queueing queueing, struct hf__manner wanted,
-                   struct hf__manner there, bool is_in_line)
+static bool leaves(enum hf__queueing queueing, struct hf__lock_mode wanted,
+                   struct hf__lock_mode there, bool is_in_line)
 {
     struct hf__stand one = {token_of(0), there, 0};
     struct hf__stands s = {&one, is_in_line ? 0 : 1, &one, is_in_line ? 1 : 0};
-    struct hf__op op = {.manner = wanted, .queueing = queueing};
+    struct hf__op op = {.lock_mode = wanted, .queueing = queueing};
 
     return hf__leaves_ticket(&s, &op);
 }
@@ -249,7 +250,7 @@ TEST(a_misfit_tells_both_numbers)
 {
     hf_error err = HF_ERROR_INIT;
     struct hf__op op = {
-        .key = {"p:job", 5, 2}, .manner = {HF__MODE_SLOTS, 4}, .err = &err};
+        .key = {"p:job", 5, 2}, .lock_mode = {HF__MODE_SLOTS, 4}, .err = &err};
 
     EXPECT_IS(hf__tell_misfit(&op, 7), HF_EINVAL);
     EXPECT_HAS(err.text, "\"job\"");

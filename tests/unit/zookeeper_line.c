@@ -26,11 +26,11 @@ struct scene {
 static void name_claim(const char *word, int at, char to[HF__ZK_CHILD_MAX])
 {
     const char *colon = strchr(word, ':');
-    int manner = colon ? (int)(colon - word) : 1;
+    int lock_mode = colon ? (int)(colon - word) : 1;
     int32_t sequence = (int32_t)strtol(colon ? colon + 1 : word + 1, NULL, 10);
     int32_t own = word[0] == 'k' ? 100 + at : sequence;
 
-    snprintf(to, HF__ZK_CHILD_MAX, "%.*s-%032" PRIx32 "-%010" PRId32, manner,
+    snprintf(to, HF__ZK_CHILD_MAX, "%.*s-%032" PRIx32 "-%010" PRId32, lock_mode,
              word, (uint32_t)sequence | 1U << 31, own);
 }
 
@@ -211,7 +211,7 @@ TEST(a_slot_with_a_worn_number_is_nobodys)
  * who are there have gone. */
 TEST(nobody_would_enter_beside_others_where_numbers_are_worn)
 {
-    struct hf__manner shared = {HF__MODE_SHARED, 0};
+    struct hf__lock_mode shared = {HF__MODE_SHARED, 0};
     AUTO_SCENE s = seen("s5");
     AUTO_SCENE none = seen("other");
 
@@ -227,7 +227,7 @@ TEST(nobody_would_enter_beside_others_where_numbers_are_worn)
 /* Numbers begin anew once they have gone, too. */
 TEST(nobody_would_enter_beside_what_is_worn_or_left_behind)
 {
-    struct hf__manner alone = {HF__MODE_EXCLUSIVE, 0};
+    struct hf__lock_mode alone = {HF__MODE_EXCLUSIVE, 0};
     AUTO_SCENE worn = seen("x2147483647");
     AUTO_SCENE left = seen("k0:1");
 
@@ -297,7 +297,7 @@ TEST(a_stream_before_a_claim_is_found)
 
 static struct hf__stand stand_of(const struct hf__zk_line *line, int i)
 {
-    struct hf__stand stand = {.manner = line->claims[i].child.manner,
+    struct hf__stand stand = {.lock_mode = line->claims[i].child.lock_mode,
                               .slot = -1};
     int number = i + 1;
 
@@ -315,7 +315,7 @@ static void expect_as_one_by_one(const struct hf__zk_line *line)
         struct hf__stand stand = stand_of(line, i);
         int slot = -1;
         enum hf__entry entry =
-            hf__may_enter(&before, &stand.token, stand.manner, &slot);
+            hf__may_enter(&before, &stand.token, stand.lock_mode, &slot);
 
         EXPECT_IS(line->claims[i].entry, entry);
         if (entry == HF__ENTRY_MISFIT) {
@@ -323,7 +323,7 @@ static void expect_as_one_by_one(const struct hf__zk_line *line)
         }
         if (entry == HF__ENTRY_OPEN) {
             stand.slot =
-                stand.manner.mode == HF__MODE_SLOTS ? before.n_holders : -1;
+                stand.lock_mode.mode == HF__MODE_SLOTS ? before.n_holders : -1;
             in[before.n_holders++] = stand;
         } else {
             out[before.n_line++] = stand;
@@ -362,13 +362,13 @@ TEST(who_would_come_now_comes_last)
     read_line(&s);
     read_line(&empty);
     EXPECT_IS(
-        hf__zk_line_would(&s.line, (struct hf__manner){HF__MODE_SHARED, 0}),
+        hf__zk_line_would(&s.line, (struct hf__lock_mode){HF__MODE_SHARED, 0}),
         HF__ENTRY_OPEN);
-    EXPECT_IS(
-        hf__zk_line_would(&s.line, (struct hf__manner){HF__MODE_EXCLUSIVE, 0}),
-        HF__ENTRY_HELD);
+    EXPECT_IS(hf__zk_line_would(&s.line,
+                                (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
+              HF__ENTRY_HELD);
     EXPECT_IS(hf__zk_line_would(&empty.line,
-                                (struct hf__manner){HF__MODE_EXCLUSIVE, 0}),
+                                (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
               HF__ENTRY_OPEN);
     EXPECT_IS(empty.line.n_in, 0);
     EXPECT_IS(s.line.n_in, 1);

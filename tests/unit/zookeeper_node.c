@@ -130,10 +130,11 @@ static struct hf__zk_child child_of(const char *name)
 
 TEST(a_claim_is_read_as_it_was_written)
 {
-    static const struct hf__manner manners[] = {{HF__MODE_EXCLUSIVE, 0},
-                                                {HF__MODE_SHARED, 0},
-                                                {HF__MODE_SLOTS, 1},
-                                                {HF__MODE_SLOTS, HF_SLOTS_MAX}};
+    static const struct hf__lock_mode manners[] = {
+        {HF__MODE_EXCLUSIVE, 0},
+        {HF__MODE_SHARED, 0},
+        {HF__MODE_SLOTS, 1},
+        {HF__MODE_SLOTS, HF_SLOTS_MAX}};
     static const char *const begin[] = {"x-" HEX "-", "s-" HEX "-",
                                         "n1-" HEX "-", "n1024-" HEX "-"};
 
@@ -147,8 +148,8 @@ TEST(a_claim_is_read_as_it_was_written)
         child = child_of(name);
         EXPECT_IS(child.kind, HF__ZK_CLAIM);
         EXPECT(hf__token_equal(&child.token, &token));
-        EXPECT_IS(child.manner.mode, manners[i].mode);
-        EXPECT_IS(child.manner.slots, manners[i].slots);
+        EXPECT_IS(child.lock_mode.mode, manners[i].mode);
+        EXPECT_IS(child.lock_mode.slots, manners[i].slots);
         EXPECT_IS(child.sequence, 42);
     }
 }

@@ -28,7 +28,7 @@
  * who waits for something outside has that many looks, of 10 ms, at most. */
 enum { THREADS = 1024, RINGS = 64, STREAK = 2000, LOOKS = 1000 };
 enum { LOOK_MS = 10, LOOK_NS = 1000 };
-enum manner { OFTEN, VERY_OFTEN, BY_RANK, MANNERS };
+enum lock_mode { OFTEN, VERY_OFTEN, BY_RANK, MANNERS };
 
 static struct hf__turns_thread threads[THREADS];
 static int n_threads; /* all beyond are free */
@@ -39,7 +39,7 @@ static _Atomic(const void *) rings[RINGS];
 static atomic_bool is_any_rung;
 static _Atomic int64_t elapsed;
 static uint64_t generator;
-static enum manner manner;
+static enum lock_mode lock_mode;
 static unsigned streak;
 static void (*watch)(void);
 
@@ -193,8 +193,8 @@ static struct hf__turns_thread *pick(void)
     while ((n = find_ready(found)) == 0) {
         go_on(&looks);
     }
-    return manner == BY_RANK ? highest(found, n)
-                             : found[hf__virtual_random() % (unsigned)n];
+    return lock_mode == BY_RANK ? highest(found, n)
+                                : found[hf__virtual_random() % (unsigned)n];
 }
 
 static void look(void)
@@ -230,7 +230,7 @@ static bool is_time_to_pass(void)
     static const unsigned calls[] = {
         [OFTEN] = 8, [VERY_OFTEN] = 2, [BY_RANK] = 64};
 
-    return hf__virtual_random() % calls[manner] == 0;
+    return hf__virtual_random() % calls[lock_mode] == 0;
 }
 
 void hf__virtual_pass(bool must_pass)
@@ -243,7 +243,7 @@ void hf__virtual_pass(bool must_pass)
 
         self->rank = lowest--;
         give_turn();
-    } else if (manner == BY_RANK) {
+    } else if (lock_mode == BY_RANK) {
         give_turn();
     }
     is_inside = false;
@@ -367,7 +367,7 @@ void hf__virtual_watch(void (*look_on)(void))
 void hf__virtual_start(uint64_t seed)
 {
     generator = seed;
-    manner = (enum manner)(seed % MANNERS);
+    lock_mode = (enum lock_mode)(seed % MANNERS);
     self = hf__turns_add();
     if (self == NULL) {
         abort(); /* it is the first */

@@ -35,7 +35,7 @@ static bool is_hot(const struct hf__op *op)
     case HF__OP_RENEW:
     case HF__OP_RELEASE:
     case HF__OP_ACQUIRE:
-        return op->manner.mode == HF__MODE_EXCLUSIVE;
+        return op->lock_mode.mode == HF__MODE_EXCLUSIVE;
     case HF__OP_INSPECT:
         return op->ret_crowd == NULL;
     case HF__OP_RAISE:

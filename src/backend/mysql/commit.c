@@ -392,8 +392,8 @@ static void put_grant(struct hf__mysql_change *c,
     hf__text_addf(c->sql,
                   ",%llu,%d,%d,%d," HF__SQL_NOW "+%lld," HF__SQL_NOW
                   "," HF__SQL_NOW ",%d,0,",
-                  (unsigned long long)g->fence, (int)g->manner.mode,
-                  g->manner.slots, g->slot, (long long)c->op->lease_us,
+                  (unsigned long long)g->fence, (int)g->lock_mode.mode,
+                  g->lock_mode.slots, g->slot, (long long)c->op->lease_us,
                   (int)g->is_detached);
     hf__mysql_owner_values(c->sql, &g->owner);
     hf__text_add(c->sql, " FROM DUAL WHERE @hf=1");
@@ -469,7 +469,7 @@ static void join_line(struct hf__mysql_change *c,
     add_key(c, "", ")),");
     hf__text_token(c->sql, &t->token);
     hf__text_addf(c->sql, ",%d,%d," HF__SQL_NOW "," HF__SQL_NOW ",",
-                  (int)t->manner.mode, t->manner.slots);
+                  (int)t->lock_mode.mode, t->lock_mode.slots);
     hf__mysql_owner_values(c->sql, &t->owner);
     add_key(c, " FROM holdfast_ticket WHERE name_key=", " HAVING @hf=1");
 }

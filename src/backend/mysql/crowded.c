@@ -128,7 +128,7 @@ static int try_own(struct hf__mysql *s, struct hf__op *op)
         return HF__RACED;
     }
     own->token = op->token;
-    own->manner = op->manner;
+    own->lock_mode = op->lock_mode;
     own->is_detached = op->is_detached;
     own->marks = is_renewal ? HF__MARK_LEASE : HF__MARK_GONE;
     name->marks = is_renewal ? 0 : HF__MARK_TOUCHED;
@@ -145,7 +145,7 @@ static int attempt(struct hf__mysql *s, struct hf__op *op)
 {
     struct hf__outcome out = {.result = HF_OK};
     bool is_tried = (op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE) &&
-                    op->manner.mode != HF__MODE_EXCLUSIVE;
+                    op->lock_mode.mode != HF__MODE_EXCLUSIVE;
     int r = is_tried ? try_own(s, op) : HF__RACED;
 
     if (r != HF__RACED) {

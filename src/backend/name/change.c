@@ -86,7 +86,7 @@ static void clear_grants(struct hf__decision *d, const struct hf__token *token)
 }
 
 void hf__decision_grant(struct hf__decision *d, const struct hf__token *token,
-                        struct hf__manner manner, int slot)
+                        struct hf__lock_mode lock_mode, int slot)
 {
     struct hf__participant *g = hf__participants_add(&d->name->grants, slot);
 
@@ -99,7 +99,7 @@ void hf__decision_grant(struct hf__decision *d, const struct hf__token *token,
     d->name->is_there = true;
     hf__decision_raise(d);
     g->token = *token;
-    g->manner = manner;
+    g->lock_mode = lock_mode;
     g->fence = d->name->fence;
     g->since_us = d->name->wall_us;
     g->holder_lives = -1;

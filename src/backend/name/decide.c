@@ -9,11 +9,11 @@
 
 /* ---- by a claim */
 
-static bool is_same_manner(const struct hf__participant *g,
-                           const struct hf__op *op)
+static bool is_same_lock_mode(const struct hf__participant *g,
+                              const struct hf__op *op)
 {
-    return g->manner.mode == op->manner.mode &&
-           g->manner.slots == op->manner.slots;
+    return g->lock_mode.mode == op->lock_mode.mode &&
+           g->lock_mode.slots == op->lock_mode.slots;
 }
 
 /* A second attempt of a claim whose first answer was lost. */
@@ -54,7 +54,7 @@ static void stand_in_line(struct hf__decision *d,
             return;
         }
         t->token = d->op->token;
-        t->manner = d->op->manner;
+        t->lock_mode = d->op->lock_mode;
         t->life = d->rules->life;
         t->since_us = d->name->wall_us;
         t->holder_lives = -1;
@@ -105,18 +105,18 @@ static void enter(struct hf__decision *d, const struct hf__stands *stands,
         stand_in_line(d, stands);
         return;
     }
-    if (hf__name_is_kept(d->name) && op->manner.mode == HF__MODE_EXCLUSIVE) {
+    if (hf__name_is_kept(d->name) && op->lock_mode.mode == HF__MODE_EXCLUSIVE) {
         clear_line(d);
-        hf__decision_grant(d, &op->token, op->manner, -1); /* for itself */
+        hf__decision_grant(d, &op->token, op->lock_mode, -1); /* for itself */
         return;
     }
-    switch (hf__may_enter(stands, &op->token, op->manner, &slot)) {
+    switch (hf__may_enter(stands, &op->token, op->lock_mode, &slot)) {
     case HF__ENTRY_OPEN:
         clear_line(d);
-        hf__decision_grant(d, &op->token, op->manner, slot);
-        d->out->wakes = op->manner.mode == HF__MODE_SHARED ||
-                        (op->manner.mode == HF__MODE_SLOTS &&
-                         stands->n_holders + 1 < op->manner.slots);
+        hf__decision_grant(d, &op->token, op->lock_mode, slot);
+        d->out->wakes = op->lock_mode.mode == HF__MODE_SHARED ||
+                        (op->lock_mode.mode == HF__MODE_SLOTS &&
+                         stands->n_holders + 1 < op->lock_mode.slots);
         return;
     case HF__ENTRY_MISFIT:
         hf__decision_finish(d, hf__tell_misfit(op, slot));
@@ -139,7 +139,7 @@ static void acquire(struct hf__decision *d, struct hf__participant *own)
     if (is_any_damaged(d)) {
         return;
     }
-    if (hf__decision_runs(d, own) && is_same_manner(own, d->op)) {
+    if (hf__decision_runs(d, own) && is_same_lock_mode(own, d->op)) {
         grant_again(d, own);
         return;
     }
@@ -196,7 +196,7 @@ static void release(struct hf__decision *d, struct hf__participant *own)
 
 static void hand_over(struct hf__decision *d, struct hf__participant *own)
 {
-    static const struct hf__manner alone = {HF__MODE_EXCLUSIVE, 0};
+    static const struct hf__lock_mode alone = {HF__MODE_EXCLUSIVE, 0};
 
     if (d->rules->ends_with_life) {
         hf__decision_finish(d, HF_ENOTSUP);
@@ -206,7 +206,7 @@ static void hand_over(struct hf__decision *d, struct hf__participant *own)
         hf__decision_lose(d, own);
         return;
     }
-    if (own->manner.mode != HF__MODE_EXCLUSIVE ||
+    if (own->lock_mode.mode != HF__MODE_EXCLUSIVE ||
         hf__name_is_awaited(d->name, &d->op->next_token)) {
         hf__name_tell(d->name, d->op->ret_record);
         hf__decision_finish(d, HF_BUSY);
@@ -269,7 +269,7 @@ static void break_one(struct hf__decision *d, struct hf__participant *g)
 {
     g->standing = HF__STANDS_BROKEN;
     hf__decision_mark(d, g, HF__MARK_BROKEN);
-    if (g->manner.mode == HF__MODE_EXCLUSIVE) {
+    if (g->lock_mode.mode == HF__MODE_EXCLUSIVE) {
         d->name->broken = g->fence;
     }
 }

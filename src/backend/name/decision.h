@@ -35,7 +35,7 @@ void hf__decision_bind(struct hf__decision *, struct hf__participant *,
 void hf__decision_raise(struct hf__decision *);
 /* A grant for that token, and its result. */
 void hf__decision_grant(struct hf__decision *, const struct hf__token *,
-                        struct hf__manner, int slot);
+                        struct hf__lock_mode, int slot);
 
 /* ---- results */
 

@@ -176,7 +176,7 @@ static int look_at(struct vigil *v, int first)
     const struct hf__op alone = {.kind = HF__OP_INSPECT,
                                  .key = w->key,
                                  .token = w->ticket,
-                                 .manner = w->manner,
+                                 .lock_mode = w->lock_mode,
                                  .queueing = HF__QUEUE_ALWAYS};
     bool is_alone = !is_same_name(v, first, first + 1);
     struct hf__name *name = NULL;

@@ -213,7 +213,7 @@ const struct hf__participant *hf__name_holder(const struct hf__name *name)
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if (g->manner.mode == HF__MODE_EXCLUSIVE &&
+        if (g->lock_mode.mode == HF__MODE_EXCLUSIVE &&
             (g->marks & HF__MARK_GONE) == 0 &&
             g->standing != HF__STANDS_BROKEN) {
             return g;
@@ -227,7 +227,7 @@ bool hf__name_is_had_alone(const struct hf__name *name)
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if (is_in_the_way(g) && g->manner.mode == HF__MODE_EXCLUSIVE &&
+        if (is_in_the_way(g) && g->lock_mode.mode == HF__MODE_EXCLUSIVE &&
             (g->marks & HF__MARK_GONE) == 0) {
             return true;
         }
@@ -296,7 +296,7 @@ int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
         const struct hf__participant *g = name->grants.list[i];
 
         if (is_in_the_way(g)) {
-            *at++ = (struct hf__stand){g->token, g->manner, g->slot};
+            *at++ = (struct hf__stand){g->token, g->lock_mode, g->slot};
             l->stands.n_holders++;
         }
     }
@@ -307,7 +307,7 @@ int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
         if (t->standing == HF__STANDS_RUNNING ||
             (t->standing == HF__STANDS_DEAD && own != NULL &&
              hf__token_equal(&t->token, own))) {
-            *at++ = (struct hf__stand){t->token, t->manner, -1};
+            *at++ = (struct hf__stand){t->token, t->lock_mode, -1};
             l->stands.n_line++;
         }
     }

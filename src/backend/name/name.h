@@ -39,7 +39,7 @@ enum hf__mark {
  * holder can learn why it has the name no more. */
 struct hf__participant {
     struct hf__token token;
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     int slot;         /* of a grant of one; else −1 */
     uint64_t fence;   /* of a grant; of a ticket what the store sorts by */
     uint64_t life;    /* to which it is bound; 0: to none. The store's to say */

@@ -15,7 +15,7 @@ void hf__participant_tell(const struct hf__name *name,
 {
     *record = (struct hf__record){
         .is_held = true,
-        .manner = g->manner,
+        .lock_mode = g->lock_mode,
         .slot = g->slot,
         .holder_lives = g->holder_lives,
         .fence = g->fence,
@@ -63,7 +63,7 @@ int hf__name_tell_all(const struct hf__name *name, struct hf__crowd *crowd)
         const struct hf__participant *t = name->line.list[i];
         struct hf__party party = {
             .is_waiting = true,
-            .record = {.manner = t->manner,
+            .record = {.lock_mode = t->lock_mode,
                        .slot = -1,
                        .holder_lives = t->holder_lives,
                        .remaining_us = -1,

@@ -14,7 +14,7 @@ static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
         return false;
     }
     if (hf__lookout_make(&lookout, name, &w->ticket) == HF_OK) {
-        entry = hf__may_enter(&lookout.stands, &w->ticket, w->manner, &slot);
+        entry = hf__may_enter(&lookout.stands, &w->ticket, w->lock_mode, &slot);
     }
     hf__lookout_free(&lookout);
     return entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT;

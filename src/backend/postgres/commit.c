@@ -207,8 +207,8 @@ static void put_participant(const struct writing *w)
                                                           : &nobody;
     struct hf__pg *s = w->s;
 
-    hf__pg_put_i64(s, (int64_t)m->manner.mode);
-    hf__pg_put_i64(s, m->manner.slots);
+    hf__pg_put_i64(s, (int64_t)m->lock_mode.mode);
+    hf__pg_put_i64(s, m->lock_mode.slots);
     hf__pg_put_i64(s, m->slot);
     hf__pg_put_i64(s, (int64_t)m->fence);
     hf__pg_put_i64(s, m->ends_us);

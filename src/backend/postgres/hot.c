@@ -196,7 +196,7 @@ static void put_array(struct hf__pg *s, const struct hf__pg_unit *u,
 
 enum hf__pg_form hf__pg_form_of(const struct hf__op *op)
 {
-    bool is_alone = op->manner.mode == HF__MODE_EXCLUSIVE;
+    bool is_alone = op->lock_mode.mode == HF__MODE_EXCLUSIVE;
 
     switch (op->kind) {
     case HF__OP_RENEW:

@@ -123,7 +123,7 @@ enum part {
     PID
 };
 
-static bool read_manner(const redisReply *told, struct hf__record *record)
+static bool read_lock_mode(const redisReply *told, struct hf__record *record)
 {
     const redisReply *mode = element(told, MODE);
     int64_t slots = number_in(element(told, SLOTS));
@@ -131,7 +131,7 @@ static bool read_manner(const redisReply *told, struct hf__record *record)
 
     record->slot = -1;
     if (is_word(mode, "x") || is_word(mode, "s")) {
-        record->manner.mode =
+        record->lock_mode.mode =
             is_word(mode, "s") ? HF__MODE_SHARED : HF__MODE_EXCLUSIVE;
         return slots == 0;
     }
@@ -139,7 +139,7 @@ static bool read_manner(const redisReply *told, struct hf__record *record)
         slot >= slots) {
         return false;
     }
-    record->manner = (struct hf__manner){HF__MODE_SLOTS, (int)slots};
+    record->lock_mode = (struct hf__lock_mode){HF__MODE_SLOTS, (int)slots};
     record->slot = slot < 0 ? -1 : (int)slot;
     return true;
 }
@@ -161,7 +161,7 @@ static bool read_party(const redisReply *told, struct hf__party *party)
     *record = (struct hf__record){.holder_lives = -1};
     party->is_waiting = is_word(element(told, STATE), "waiting");
     record->is_held = is_word(element(told, STATE), "held");
-    if (party->is_waiting == record->is_held || !read_manner(told, record)) {
+    if (party->is_waiting == record->is_held || !read_lock_mode(told, record)) {
         return false;
     }
     record->fence = fence_in(element(told, FENCE));
@@ -296,7 +296,7 @@ static bool read_misfit(const redisReply *reply, const struct hf__op *op,
 
     told.err = &a->err;
     a->result = hf__tell_misfit(&told, (int)slots);
-    return op->manner.mode == HF__MODE_SLOTS && slots >= 1 &&
+    return op->lock_mode.mode == HF__MODE_SLOTS && slots >= 1 &&
            slots <= HF_SLOTS_MAX;
 }
 

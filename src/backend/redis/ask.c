@@ -212,8 +212,8 @@ static void add_acquire(struct hf__ask_words *words, const struct hf__op *op,
     hf__args_word(args, words->mark);
     hf__args_number(args, (int64_t)ask->proposal);
     hf__args_number(args, op->keep_us);
-    hf__args_word(args, word_of(op->manner.mode));
-    hf__args_number(args, op->manner.slots);
+    hf__args_word(args, word_of(op->lock_mode.mode));
+    hf__args_number(args, op->lock_mode.slots);
     hf__args_word(args, queueing_of(op->queueing));
     drop_defaults(args, defaults, 5);
 }
@@ -326,7 +326,7 @@ void hf__ask_add(struct hf__bytes *bytes, const struct hf__op *op,
 
 bool hf__many_can(const struct hf__op *op)
 {
-    return op->manner.mode == HF__MODE_EXCLUSIVE &&
+    return op->lock_mode.mode == HF__MODE_EXCLUSIVE &&
            (op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE ||
             op->kind == HF__OP_ACQUIRE);
 }

@@ -151,7 +151,7 @@ static struct hf__op release_of(const struct hf__op *op)
                            .key = op->key,
                            .token = op->token,
                            .fence = op->fence,
-                           .manner = op->manner,
+                           .lock_mode = op->lock_mode,
                            .reopens = true};
 }
 

@@ -58,7 +58,7 @@ static struct kind kind_of(const struct hf__arm *a)
 {
     struct kind kind = {"x"};
 
-    switch (a->watch.manner.mode) {
+    switch (a->watch.lock_mode.mode) {
     case HF__MODE_EXCLUSIVE:
         break;
     case HF__MODE_SHARED:
@@ -66,7 +66,7 @@ static struct kind kind_of(const struct hf__arm *a)
         break;
     case HF__MODE_SLOTS:
         (void)snprintf(kind.text, sizeof kind.text, "%d",
-                       a->watch.manner.slots);
+                       a->watch.lock_mode.slots);
         break;
     }
     return kind;
@@ -217,7 +217,7 @@ static void fire(struct hf__arm *a)
     a->is_entered = false;
 }
 
-/* All that wait for the name in that manner, in no line: they share a place
+/* All that wait for the name in that lock mode, in no line: they share a place
  * among those who sleep. */
 static void fire_alike(struct hf__armed *p, const struct hf__key *key,
                        const char *kind, bool is_woken)

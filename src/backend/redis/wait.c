@@ -31,8 +31,8 @@ static bool is_same_place(const struct hf__arm *a, const struct hf__watch *w)
 
     return hf__key_compare(&key, &w->key) == 0 &&
            hf__token_equal(&a->watch.ticket, &w->ticket) &&
-           a->watch.manner.mode == w->manner.mode &&
-           a->watch.manner.slots == w->manner.slots;
+           a->watch.lock_mode.mode == w->lock_mode.mode &&
+           a->watch.lock_mode.slots == w->lock_mode.slots;
 }
 
 /* Lists change little between two calls: it is looked for from *at on. */

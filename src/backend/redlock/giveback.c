@@ -46,7 +46,7 @@ static struct hf__op release_of(const struct hf__vote *v)
                            .key = v->op->key,
                            .token = v->op->token,
                            .fence = 1, /* it may be asked for again */
-                           .manner = v->op->manner,
+                           .lock_mode = v->op->lock_mode,
                            .reopens = true};
 }
 

@@ -446,7 +446,7 @@ bool hf__vote_wants_raise(struct hf__vote *v)
     v->raise = (struct hf__op){.kind = HF__OP_RAISE,
                                .key = v->op->key,
                                .token = v->op->token,
-                               .manner = v->op->manner,
+                               .lock_mode = v->op->lock_mode,
                                .lease_us = v->op->lease_us};
     if (v->op->kind == HF__OP_INSPECT) {
         return want_raise(v);

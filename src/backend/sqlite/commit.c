@@ -15,7 +15,7 @@
 
 static bool has_own_row(const struct hf__participant *g)
 {
-    return g->manner.mode != HF__MODE_EXCLUSIVE;
+    return g->lock_mode.mode != HF__MODE_EXCLUSIVE;
 }
 
 static const char *side_of(const struct hf__sqlite *s,
@@ -51,7 +51,7 @@ static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
     return HF__SQL_RUN(
         s, HF__SQL_BESIDE_PUT, hf__value_of_key(key),
         hf__value_of_token(&g->token), hf__value_of((int64_t)g->fence),
-        hf__value_of(g->manner.mode), hf__value_of(g->manner.slots),
+        hf__value_of(g->lock_mode.mode), hf__value_of(g->lock_mode.slots),
         hf__value_of(g->slot), hf__value_of(g->ends_us),
         hf__value_of(s->now_us), hf__value_of_text(s->local.boot),
         hf__value_of_text(side_of(s, g)), hf__value_of(g->since_us),
@@ -67,8 +67,8 @@ static int write_ticket(struct hf__sqlite *s, const struct hf__key *key,
     }
     return HF__SQL_RUN(
         s, HF__SQL_LINE_JOIN, hf__value_of_key(key),
-        hf__value_of_token(&t->token), hf__value_of(t->manner.mode),
-        hf__value_of(t->manner.slots), hf__value_of_text(s->local.boot),
+        hf__value_of_token(&t->token), hf__value_of(t->lock_mode.mode),
+        hf__value_of(t->lock_mode.slots), hf__value_of_text(s->local.boot),
         hf__value_of_text(s->life), hf__value_of(t->since_us),
         hf__value_of(s->now_us), HF__VALUES_OF_OWNER(&t->owner));
 }
@@ -252,8 +252,8 @@ static int ring_heads(struct hf__sqlite *s)
                     !hf__name_is_kept(&s->name);
          i++) {
         const struct hf__stand *head = &lookout.stands.line[i];
-        enum hf__entry entry =
-            hf__may_enter(&lookout.stands, &head->token, head->manner, &slot);
+        enum hf__entry entry = hf__may_enter(&lookout.stands, &head->token,
+                                             head->lock_mode, &slot);
 
         if (entry == HF__ENTRY_HELD || entry == HF__ENTRY_PROMISED) {
             break;
@@ -284,7 +284,7 @@ static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
     }
     return note_of(s,
                    op->kind == HF__OP_ACQUIRE &&
-                           op->manner.mode == HF__MODE_SHARED
+                           op->lock_mode.mode == HF__MODE_SHARED
                        ? HF__DEED_OPENED
                        : HF__DEED_FREED,
                    op);
@@ -326,7 +326,7 @@ int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
     int rc;
 
     *ret_is_done = false;
-    if (op->manner.mode != HF__MODE_EXCLUSIVE ||
+    if (op->lock_mode.mode != HF__MODE_EXCLUSIVE ||
         (!is_renewal && op->kind != HF__OP_RELEASE)) {
         return SQLITE_OK;
     }

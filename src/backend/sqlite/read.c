@@ -90,12 +90,13 @@ static bool read_token(sqlite3_stmt *statement, int at,
     return true;
 }
 
-static bool read_manner(sqlite3_stmt *statement, int at,
-                        struct hf__manner *ret_manner)
+static bool read_lock_mode(sqlite3_stmt *statement, int at,
+                           struct hf__lock_mode *ret_lock_mode)
 {
     return sqlite3_column_type(statement, at) == SQLITE_INTEGER &&
-           hf__manner_from(sqlite3_column_int64(statement, at),
-                           sqlite3_column_int64(statement, at + 1), ret_manner);
+           hf__lock_mode_from(sqlite3_column_int64(statement, at),
+                              sqlite3_column_int64(statement, at + 1),
+                              ret_lock_mode);
 }
 
 static void read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
@@ -222,11 +223,11 @@ static bool is_slot_taken(const struct hf__name *name,
 static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     int64_t slot = sqlite3_column_int64(statement, COLUMN_SLOT);
-    struct hf__manner manner = {0};
-    bool is_ours =
-        read_manner(statement, COLUMN_MODE, &manner) &&
-        (manner.mode != HF__MODE_SLOTS || (slot >= 0 && slot < manner.slots));
-    bool has_slot = is_ours && manner.mode == HF__MODE_SLOTS;
+    struct hf__lock_mode lock_mode = {0};
+    bool is_ours = read_lock_mode(statement, COLUMN_MODE, &lock_mode) &&
+                   (lock_mode.mode != HF__MODE_SLOTS ||
+                    (slot >= 0 && slot < lock_mode.slots));
+    bool has_slot = is_ours && lock_mode.mode == HF__MODE_SLOTS;
     struct hf__participant *g =
         add_grant(s, statement, has_slot ? (int)slot : -1);
 
@@ -234,7 +235,8 @@ static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
         return SQLITE_NOMEM;
     }
     /* One that makes no sense is still none that has the name alone. */
-    g->manner = is_ours ? manner : (struct hf__manner){HF__MODE_SHARED, 0};
+    g->lock_mode =
+        is_ours ? lock_mode : (struct hf__lock_mode){HF__MODE_SHARED, 0};
     if (!is_ours || (has_slot && is_slot_taken(&s->name, g))) {
         g->standing = HF__STANDS_DAMAGED;
     } else if (sqlite3_column_int64(statement, COLUMN_IS_BROKEN) != 0) {
@@ -269,7 +271,7 @@ static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
     t->is_past =
         !hf__local_is_same_clock(&s->local, text_of(statement, TICKET_BOOT));
     hf__local_judge_ticket(&s->local, s->now_us, t);
-    if (!read_manner(statement, TICKET_MODE, &t->manner)) {
+    if (!read_lock_mode(statement, TICKET_MODE, &t->lock_mode)) {
         t->standing = HF__STANDS_ENDED;
     }
     if (with_owner) {
@@ -318,8 +320,8 @@ static sqlite3_stmt *choose_grants(struct hf__sqlite *s,
                                    const struct hf__op *op, bool only_own)
 {
     struct hf__value token = token_of(op);
-    bool minds_all =
-        op == NULL || op->manner.mode != HF__MODE_SHARED || !s->name.is_partial;
+    bool minds_all = op == NULL || op->lock_mode.mode != HF__MODE_SHARED ||
+                     !s->name.is_partial;
 
     return only_own
                ? HF__SQL_WITH(s, HF__SQL_BESIDE_OF, hf__value_of_key(key),
@@ -356,7 +358,7 @@ static bool minds_whole_line(const struct hf__name *name,
         return false;
     }
     return op == NULL || op->ret_crowd != NULL ||
-           op->manner.mode != HF__MODE_EXCLUSIVE ||
+           op->lock_mode.mode != HF__MODE_EXCLUSIVE ||
            op->queueing == HF__QUEUE_BEHIND_SHARED;
 }
 
@@ -419,7 +421,7 @@ int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
     s->name.is_partial =
         (only_own && (s->has_beside || s->has_line)) ||
         (is_part && s->has_beside && op->kind == HF__OP_ACQUIRE &&
-         op->manner.mode == HF__MODE_SHARED);
+         op->lock_mode.mode == HF__MODE_SHARED);
     if (rc == SQLITE_OK && s->has_beside) {
         rc = read_grants(s, key, op, only_own);
     }

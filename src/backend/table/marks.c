@@ -9,7 +9,7 @@
 
 bool hf__participant_is_alone(const struct hf__participant *g)
 {
-    return g->manner.mode == HF__MODE_EXCLUSIVE;
+    return g->lock_mode.mode == HF__MODE_EXCLUSIVE;
 }
 
 bool hf__op_is_own_only(const struct hf__op *op)

@@ -42,10 +42,10 @@ void hf__column_text(const char *cell, size_t length, char *to, size_t size)
 
 /* ---- rows */
 
-static bool read_manner(const struct hf__table_row *r,
-                        struct hf__manner *ret_manner)
+static bool read_lock_mode(const struct hf__table_row *r,
+                           struct hf__lock_mode *ret_lock_mode)
 {
-    return hf__manner_from(r->mode, r->slots, ret_manner);
+    return hf__lock_mode_from(r->mode, r->slots, ret_lock_mode);
 }
 
 static bool read_token(const struct hf__table_row *r,
@@ -113,19 +113,21 @@ static int read_record(const struct hf__table_row *r, struct hf__table_name *n)
 /* One that makes no sense is still none that has the name alone. */
 static int read_grant(const struct hf__table_row *r, struct hf__name *name)
 {
-    struct hf__manner manner = {HF__MODE_SHARED, 0};
-    bool is_ours = read_manner(r, &manner) && manner.mode != HF__MODE_EXCLUSIVE;
-    bool has_slot = is_ours && manner.mode == HF__MODE_SLOTS;
+    struct hf__lock_mode lock_mode = {HF__MODE_SHARED, 0};
+    bool is_ours =
+        read_lock_mode(r, &lock_mode) && lock_mode.mode != HF__MODE_EXCLUSIVE;
+    bool has_slot = is_ours && lock_mode.mode == HF__MODE_SLOTS;
     struct hf__participant *g;
 
     is_ours =
-        is_ours && (!has_slot || (r->slot >= 0 && r->slot < manner.slots));
+        is_ours && (!has_slot || (r->slot >= 0 && r->slot < lock_mode.slots));
     g = add(&name->grants, r, name->now_us,
             is_ours && has_slot ? (int)r->slot : -1);
     if (g == NULL) {
         return HF_ENOMEM;
     }
-    g->manner = is_ours ? manner : (struct hf__manner){HF__MODE_SHARED, 0};
+    g->lock_mode =
+        is_ours ? lock_mode : (struct hf__lock_mode){HF__MODE_SHARED, 0};
     is_ours = read_token(r, &g->token) && is_ours &&
               !hf__token_is_zero(&g->token) &&
               hf__column_is_fence_of(g->fence, &g->token);
@@ -160,7 +162,7 @@ static int read_ticket(const struct hf__table_row *r, struct hf__name *name)
     }
     t->seen_us = t->ends_us;
     is_ours = read_token(r, &t->token) && !hf__token_is_zero(&t->token);
-    is_ours = read_manner(r, &t->manner) && is_ours;
+    is_ours = read_lock_mode(r, &t->lock_mode) && is_ours;
     t->standing = is_ours ? by_showing(t, name->now_us) : HF__STANDS_ENDED;
     return HF_OK;
 }

@@ -48,11 +48,12 @@ static int ticket_before(const struct view *v)
     int own = place_of(v);
     int last = own >= 0 ? own - 1 : s->n_line - 1;
 
-    if (own >= 0 && v->watch->manner.mode != HF__MODE_SHARED) {
+    if (own >= 0 && v->watch->lock_mode.mode != HF__MODE_SHARED) {
         return last;
     }
     for (int i = last; i >= 0; i--) {
-        if (!hf__manners_agree(s->line[i].manner, v->watch->manner)) {
+        if (!hf__lock_modes_compatible(s->line[i].lock_mode,
+                                       v->watch->lock_mode)) {
             return i;
         }
     }
@@ -69,9 +70,10 @@ static const struct hf__participant *first_in_way(const struct view *v)
 
     for (int i = 0; i < grants->n; i++) {
         const struct hf__participant *g = grants->list[i];
-        bool is_in_way = hf__participant_runs(g) &&
-                         (g->manner.mode != HF__MODE_SHARED ||
-                          !hf__manners_agree(g->manner, v->watch->manner));
+        bool is_in_way =
+            hf__participant_runs(g) &&
+            (g->lock_mode.mode != HF__MODE_SHARED ||
+             !hf__lock_modes_compatible(g->lock_mode, v->watch->lock_mode));
 
         if (is_in_way && (first == NULL || g->ends_us < first->ends_us)) {
             first = g;
@@ -108,7 +110,7 @@ static bool is_any_damaged(const struct hf__table_name *n)
 static bool wants_ticket(const struct view *v)
 {
     const struct hf__op op = {.queueing = HF__QUEUE_BEHIND_SHARED,
-                              .manner = v->watch->manner};
+                              .lock_mode = v->watch->lock_mode};
 
     return !hf__name_is_had_alone(v->name) &&
            hf__leaves_ticket(&v->lookout.stands, &op);
@@ -138,7 +140,7 @@ static void wait_for_grant(struct view *v)
     } else if (hf__name_is_kept(v->name)) {
         sight->due = point_of(v->name, v->name->keep_until_us);
     }
-    sight->wants_looks = v->watch->manner.mode == HF__MODE_SLOTS &&
+    sight->wants_looks = v->watch->lock_mode.mode == HF__MODE_SLOTS &&
                          v->name->grants.n > 0 &&
                          !hf__name_is_had_alone(v->name);
 }

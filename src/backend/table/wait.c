@@ -131,8 +131,8 @@ static bool is_same_place(const struct hf__watch *a, const struct hf__watch *b)
 {
     return hf__key_compare(&a->key, &b->key) == 0 &&
            hf__token_equal(&a->ticket, &b->ticket) &&
-           a->manner.mode == b->manner.mode &&
-           a->manner.slots == b->manner.slots;
+           a->lock_mode.mode == b->lock_mode.mode &&
+           a->lock_mode.slots == b->lock_mode.slots;
 }
 
 static int say_farewell(struct hf__table_head *t)
@@ -252,7 +252,7 @@ static int start(struct hf__table_head *t, const struct hf__watch *watch)
     }
     p->sight = (struct hf__sight){
         .due = HF__NEVER,
-        .wants_looks = watch->manner.mode == HF__MODE_SLOTS,
+        .wants_looks = watch->lock_mode.mode == HF__MODE_SLOTS,
     };
     if (hf__token_is_zero(&watch->ticket)) {
         p->sight.bell = watch->token;

@@ -71,7 +71,7 @@ struct hf__parked {
     int64_t look_ms; /* between looks at what has no bell */
     bool is_coarse;  /* an answer may come later than was asked for */
 
-    struct hf__watch place; /* whose queue it is in: key, ticket, manner */
+    struct hf__watch place; /* whose queue it is in: key, ticket, lock mode */
     char key[HF__TABLE_KEY_MAX];
     bool is_placed;
     bool is_short; /* the server waits for us for a second only */

@@ -109,7 +109,7 @@ static void take_name(struct hf__zk_task *t)
         hf__zk_finish(t, t->verdict);
         return;
     }
-    switch (hf__zk_line_would(&t->line, t->op->manner)) {
+    switch (hf__zk_line_would(&t->line, t->op->lock_mode)) {
     case HF__ENTRY_OPEN:
         go_in(t);
         return;
@@ -233,7 +233,7 @@ static void take_made(struct hf__zk_task *t)
 static void make_claim(struct hf__zk_task *t)
 {
     t->own = (struct hf__zk_own){
-        .stage = HF__ZK_DOUBTFUL, .manner = t->op->manner, .slot = -1};
+        .stage = HF__ZK_DOUBTFUL, .lock_mode = t->op->lock_mode, .slot = -1};
     if (hf__zk_is_simple(t)) {
         hf__zk_twin_write(&t->op->token, t->own.slot_name);
     }

@@ -88,26 +88,26 @@ static void collect(struct hf__zk_line *line, char *const *names, int n)
 
 /* ---- the rule */
 
-static bool is_of_slots(struct hf__manner manner)
+static bool is_of_slots(struct hf__lock_mode lock_mode)
 {
-    return manner.mode == HF__MODE_SLOTS;
+    return lock_mode.mode == HF__MODE_SLOTS;
 }
 
 /* Of a claim behind the first n. */
 static enum hf__entry entry_behind(const struct hf__zk_line *line, int n,
-                                   struct hf__manner manner)
+                                   struct hf__lock_mode lock_mode)
 {
-    struct hf__manner first;
+    struct hf__lock_mode first;
 
     if (n == 0) {
         return HF__ENTRY_OPEN;
     }
-    first = line->claims[0].child.manner;
-    if (!hf__manners_agree(first, manner)) {
-        return is_of_slots(first) && is_of_slots(manner) ? HF__ENTRY_MISFIT
-                                                         : HF__ENTRY_HELD;
+    first = line->claims[0].child.lock_mode;
+    if (!hf__lock_modes_compatible(first, lock_mode)) {
+        return is_of_slots(first) && is_of_slots(lock_mode) ? HF__ENTRY_MISFIT
+                                                            : HF__ENTRY_HELD;
     }
-    if (is_of_slots(manner) && line->n_in >= manner.slots) {
+    if (is_of_slots(lock_mode) && line->n_in >= lock_mode.slots) {
         return HF__ENTRY_HELD;
     }
     return line->n_in < n ? HF__ENTRY_PROMISED : HF__ENTRY_OPEN;
@@ -123,7 +123,7 @@ static void let_in(struct hf__zk_line *line)
             continue;
         }
         line->n_fresh++;
-        claim->entry = entry_behind(line, i, claim->child.manner);
+        claim->entry = entry_behind(line, i, claim->child.lock_mode);
         line->n_in += claim->entry == HF__ENTRY_OPEN;
     }
 }
@@ -255,7 +255,7 @@ int hf__zk_line_find_taken(const struct hf__zk_line *line, const char *name)
 
 int hf__zk_line_free_slot(const struct hf__zk_line *line, int i)
 {
-    int slots = line->claims[i].child.manner.slots;
+    int slots = line->claims[i].child.lock_mode.slots;
     int left = 0; /* to those before it */
     int at = 0;
 
@@ -278,13 +278,13 @@ int hf__zk_line_free_slot(const struct hf__zk_line *line, int i)
 
 int hf__zk_line_stream(const struct hf__zk_line *line, int i)
 {
-    struct hf__manner manner = line->claims[i].child.manner;
+    struct hf__lock_mode lock_mode = line->claims[i].child.lock_mode;
 
     for (int k = 0; k < i; k++) {
-        struct hf__manner other = line->claims[k].child.manner;
+        struct hf__lock_mode other = line->claims[k].child.lock_mode;
 
         if (other.mode != HF__MODE_EXCLUSIVE &&
-            !hf__manners_agree(other, manner)) {
+            !hf__lock_modes_compatible(other, lock_mode)) {
             return k;
         }
     }
@@ -292,9 +292,9 @@ int hf__zk_line_stream(const struct hf__zk_line *line, int i)
 }
 
 enum hf__entry hf__zk_line_would(const struct hf__zk_line *line,
-                                 struct hf__manner manner)
+                                 struct hf__lock_mode lock_mode)
 {
-    enum hf__entry entry = entry_behind(line, line->n_fresh, manner);
+    enum hf__entry entry = entry_behind(line, line->n_fresh, lock_mode);
     bool is_worn = hf__zk_is_worn(line->next);
 
     return is_worn && line->n + line->n_taken > 0 && entry == HF__ENTRY_OPEN
@@ -304,19 +304,20 @@ enum hf__entry hf__zk_line_would(const struct hf__zk_line *line,
 
 int hf__zk_line_slots(const struct hf__zk_line *line)
 {
-    return line->n_fresh == 0 ? 0 : line->claims[0].child.manner.slots;
+    return line->n_fresh == 0 ? 0 : line->claims[0].child.lock_mode.slots;
 }
 
 struct hf__zk_ahead hf__zk_line_ahead(const struct hf__zk_line *line, int i)
 {
-    struct hf__manner manner = line->claims[i].child.manner;
+    struct hf__lock_mode lock_mode = line->claims[i].child.lock_mode;
 
     for (int k = i - 1; k >= 0; k--) {
-        if (!hf__manners_agree(line->claims[k].child.manner, manner)) {
+        if (!hf__lock_modes_compatible(line->claims[k].child.lock_mode,
+                                       lock_mode)) {
             return (struct hf__zk_ahead){HF__ZK_SEE_NODE, k};
         }
     }
-    if (i == 0 || !is_of_slots(manner) || i <= line->n_in) {
+    if (i == 0 || !is_of_slots(lock_mode) || i <= line->n_in) {
         return (struct hf__zk_ahead){HF__ZK_SEE_ALL, -1};
     }
     return (struct hf__zk_ahead){HF__ZK_SEE_DATA, i - 1};

@@ -73,8 +73,9 @@ int hf__zk_line_free_slot(const struct hf__zk_line *, int i);
 /* Of those before claim i, one of a kind that can follow one another for ever
  * and excludes it; or −1. */
 int hf__zk_line_stream(const struct hf__zk_line *, int i);
-/* Could a claim of that manner enter that came now? */
-enum hf__entry hf__zk_line_would(const struct hf__zk_line *, struct hf__manner);
+/* Could a claim of that lock mode enter that came now? */
+enum hf__entry hf__zk_line_would(const struct hf__zk_line *,
+                                 struct hf__lock_mode);
 /* Of HF__ENTRY_MISFIT: how many slots there are. */
 int hf__zk_line_slots(const struct hf__zk_line *);
 

@@ -21,7 +21,7 @@ static bool is_in(const struct hf__zk_claim *claim)
 
 static bool is_of_slots(const struct hf__zk_claim *claim)
 {
-    return claim->child.manner.mode == HF__MODE_SLOTS;
+    return claim->child.lock_mode.mode == HF__MODE_SLOTS;
 }
 
 static void add_party(struct hf__zk_task *t, int claim, int taken)
@@ -182,7 +182,7 @@ static void read_party(const struct hf__zk_task *t, struct hf__zk_party *party,
         .owner = facts.owner};
     to->is_waiting = !party->is_holder;
     if (party->claim >= 0) {
-        record->manner = t->line.claims[party->claim].child.manner;
+        record->lock_mode = t->line.claims[party->claim].child.lock_mode;
     }
     if (party->is_holder) {
         record->fence = party->fence;

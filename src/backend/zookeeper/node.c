@@ -235,8 +235,8 @@ static bool read_sequence(const char *text, int32_t *ret_sequence)
     return strcmp(again, text) == 0;
 }
 
-static bool read_manner(const char *text, size_t length,
-                        struct hf__zk_child *child)
+static bool read_lock_mode(const char *text, size_t length,
+                           struct hf__zk_child *child)
 {
     int number = read_count(text + 1, length - 1);
 
@@ -247,7 +247,7 @@ static bool read_manner(const char *text, size_t length,
     }
     child->kind = HF__ZK_CLAIM;
     if (length == 1 && (text[0] == 'x' || text[0] == 's')) {
-        child->manner.mode =
+        child->lock_mode.mode =
             text[0] == 'x' ? HF__MODE_EXCLUSIVE : HF__MODE_SHARED;
         return true;
     }
@@ -256,7 +256,7 @@ static bool read_manner(const char *text, size_t length,
         child->slot = number;
         return number >= 0 && number < HF_SLOTS_MAX;
     }
-    child->manner = (struct hf__manner){HF__MODE_SLOTS, number};
+    child->lock_mode = (struct hf__lock_mode){HF__MODE_SLOTS, number};
     return text[0] == 'n' && number >= 1 && number <= HF_SLOTS_MAX;
 }
 
@@ -265,7 +265,7 @@ static bool read_child(const char *name, struct hf__zk_child *child)
     const char *rest = strchr(name, '-');
 
     if (rest == NULL || rest == name ||
-        !read_manner(name, (size_t)(rest - name), child)) {
+        !read_lock_mode(name, (size_t)(rest - name), child)) {
         return false;
     }
     rest = read_token(rest + 1, &child->token);
@@ -286,12 +286,13 @@ void hf__zk_child_read(const char *name, struct hf__zk_child *child)
     }
 }
 
-void hf__zk_claim_write(const struct hf__token *token, struct hf__manner manner,
+void hf__zk_claim_write(const struct hf__token *token,
+                        struct hf__lock_mode lock_mode,
                         char to[HF__ZK_CHILD_MAX])
 {
     char *at = to;
 
-    switch (manner.mode) {
+    switch (lock_mode.mode) {
     case HF__MODE_EXCLUSIVE:
         *at++ = 'x';
         break;
@@ -299,7 +300,7 @@ void hf__zk_claim_write(const struct hf__token *token, struct hf__manner manner,
         *at++ = 's';
         break;
     case HF__MODE_SLOTS:
-        at += snprintf(at, 8, "n%d", manner.slots);
+        at += snprintf(at, 8, "n%d", lock_mode.slots);
         break;
     }
     *at++ = '-';

@@ -61,13 +61,13 @@ struct hf__zk_child {
     enum hf__zk_kind kind;
     struct hf__token token; /* CLAIM, SLOT, TWIN */
     int32_t sequence;
-    struct hf__manner manner; /* CLAIM */
-    int slot;                 /* SLOT */
+    struct hf__lock_mode lock_mode; /* CLAIM */
+    int slot;                       /* SLOT */
 };
 
 void hf__zk_child_read(const char *name, struct hf__zk_child *);
 /* What the names begin with; the server adds the sequence. */
-void hf__zk_claim_write(const struct hf__token *, struct hf__manner,
+void hf__zk_claim_write(const struct hf__token *, struct hf__lock_mode,
                         char to[HF__ZK_CHILD_MAX]);
 void hf__zk_slot_write(const struct hf__token *, int slot,
                        char to[HF__ZK_CHILD_MAX]);

@@ -22,7 +22,7 @@ enum hf__zk_own_stage {
 struct hf__zk_own {
     enum hf__zk_own_stage stage;
     char name[HF__ZK_CHILD_MAX]; /* of the child; "" of DOUBTFUL */
-    struct hf__manner manner;
+    struct hf__lock_mode lock_mode;
     uint64_t fence;                   /* of GRANTED */
     int slot;                         /* that it has; −1 */
     char slot_name[HF__ZK_CHILD_MAX]; /* the child that says so, or the twin

@@ -134,7 +134,7 @@ static bool is_sure(const struct hf__zk_task *t)
 
 static void enter(struct hf__zk_task *t)
 {
-    if (t->op->manner.mode == HF__MODE_SLOTS) {
+    if (t->op->lock_mode.mode == HF__MODE_SLOTS) {
         if (t->own.slot_name[0] != '\0') {
             concede(t); /* of an attempt that broke off */
         } else {
@@ -171,7 +171,7 @@ static bool is_to_wait(const struct hf__zk_task *t)
     struct hf__stands before = {&one, stream < 0 ? 0 : 1, NULL, 0};
 
     if (stream >= 0) {
-        one.manner = t->line.claims[stream].child.manner;
+        one.lock_mode = t->line.claims[stream].child.lock_mode;
     }
     return hf__leaves_ticket(&before, t->op);
 }
@@ -377,7 +377,7 @@ void hf__zk_again(struct hf__zk_task *t)
     } else if (t->own.stage == HF__ZK_DOUBTFUL || t->own.is_slot_doubtful) {
         hf__zk_add_search(t);
         hf__zk_then(t, take_found);
-    } else if (t->own.is_called && t->own.manner.mode != HF__MODE_SLOTS) {
+    } else if (t->own.is_called && t->own.lock_mode.mode != HF__MODE_SLOTS) {
         enter_as_called(t);
     } else if (t->own.stage == HF__ZK_GRANTED) {
         prove_again(t);

@@ -58,7 +58,7 @@ static void send_claim(const struct hf__zk_task *t, int i, bool joined)
     int length =
         write_facts(t, hf__zk_is_try(t) ? HF__ZK_TRIES : HF__ZK_ENTERS, data);
 
-    hf__zk_claim_write(&t->op->token, t->op->manner, name);
+    hf__zk_claim_write(&t->op->token, t->op->lock_mode, name);
     hf__zk_task_path(t, name, path);
     if (!joined || !hf__zk_join_create(t->calls, i, path, data, length,
                                        ZOO_EPHEMERAL_SEQUENTIAL)) {

@@ -111,7 +111,7 @@ static bool can_enter(const struct hf__zk_line *line, int place,
     const struct hf__zk_claim *claim = &line->claims[place];
 
     return claim->entry == HF__ENTRY_OPEN &&
-           (claim->child.manner.mode != HF__MODE_SLOTS ||
+           (claim->child.lock_mode.mode != HF__MODE_SLOTS ||
             own->slot_name[0] != '\0' ||
             hf__zk_line_free_slot(line, place) >= 0);
 }
@@ -161,7 +161,7 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
  * it could enter. */
 static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
 {
-    enum hf__entry entry = hf__zk_line_would(line, w->wish.manner);
+    enum hf__entry entry = hf__zk_line_would(line, w->wish.lock_mode);
     const struct hf__zk_claim *first = line->claims;
 
     w->sight = HF__ZK_SEE_ALL;
@@ -174,7 +174,7 @@ static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
         return true;
     }
     return line->n_in > 0 && !hf__token_is_zero(&w->wish.token) &&
-           first->child.manner.mode != HF__MODE_SLOTS &&
+           first->child.lock_mode.mode != HF__MODE_SLOTS &&
            !hf__token_equal(&first->child.token, &w->wish.token);
 }
 

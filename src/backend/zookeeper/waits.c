@@ -48,13 +48,13 @@ static size_t put(char *to, size_t at, const void *bytes, size_t length)
  * would tell it from others: what it sees changes. */
 static size_t write_id(char to[HF__ZK_WISH_MAX], const struct hf__watch *wish)
 {
-    int manner[2] = {(int)wish->manner.mode, wish->manner.slots};
+    int lock_mode[2] = {(int)wish->lock_mode.mode, wish->lock_mode.slots};
     size_t at = put(to, 0, wish->ticket.bytes, sizeof wish->ticket.bytes);
 
     if (hf__token_is_zero(&wish->ticket)) {
         at = put(to, at, wish->token.bytes, sizeof wish->token.bytes);
         at = put(to, at, &wish->fence, sizeof wish->fence);
-        at = put(to, at, manner, sizeof manner);
+        at = put(to, at, lock_mode, sizeof lock_mode);
     }
     return put(to, at, wish->key.bytes, wish->key.length);
 }

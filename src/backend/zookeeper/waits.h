@@ -12,7 +12,7 @@
 #include "src/backend/zookeeper/zookeeper.h"
 
 /* A key, a ticket, and of who has none what was seen: a token, a fence and a
- * manner. */
+ * lock mode. */
 enum { HF__ZK_WISH_MAX = HF__KEY_MAX + 2 * (int)sizeof(struct hf__token) + 16 };
 
 /* One name that somebody waits for. */

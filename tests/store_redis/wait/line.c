@@ -29,7 +29,7 @@ TEST(those_who_may_stand_beside_one_another_are_woken_together)
 TEST(as_many_are_woken_as_there_are_slots)
 {
     SCENE(NULL);
-    static const struct hf__manner two = {HF__MODE_SLOTS, 2};
+    static const struct hf__lock_mode two = {HF__MODE_SLOTS, 2};
     PARTY(holder);
 
     enter(&holder, 1, "");

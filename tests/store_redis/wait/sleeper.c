@@ -93,7 +93,7 @@ static int run(struct party *p, struct hf__op *op)
     return op->result;
 }
 
-int again(struct party *p, const char *name, struct hf__manner manner,
+int again(struct party *p, const char *name, struct hf__lock_mode lock_mode,
           enum hf__queueing queueing, int64_t lease_ms)
 {
     static const struct hf__owner owner = {.label = "test", .pid = 1};
@@ -101,17 +101,17 @@ int again(struct party *p, const char *name, struct hf__manner manner,
     char buf[HF__KEY_MAX];
 
     op.key = key_of(buf, name);
-    op.manner = manner;
+    op.lock_mode = lock_mode;
     op.queueing = queueing;
     op.owner = &owner;
     return run(p, &op);
 }
 
-int try_as(struct party *p, const char *name, struct hf__manner manner,
+int try_as(struct party *p, const char *name, struct hf__lock_mode lock_mode,
            enum hf__queueing queueing, int64_t lease_ms)
 {
     hf__random(&p->token, sizeof p->token);
-    return again(p, name, manner, queueing, lease_ms);
+    return again(p, name, lock_mode, queueing, lease_ms);
 }
 
 int try_for(struct party *p, const char *name, int64_t lease_ms)
@@ -150,12 +150,13 @@ static void sleep_until_woken(void *arg)
     atomic_store(&s->state, r < 0 ? r : s->watch.has_fired);
 }
 
-void sleep_on(struct sleeper *s, const char *name, struct hf__manner manner)
+void sleep_on(struct sleeper *s, const char *name,
+              struct hf__lock_mode lock_mode)
 {
     s->watch = (struct hf__watch){.key = key_of(s->key, name)};
     s->watch.fence = s->who.record.fence;
     s->watch.token = s->who.record.token;
-    s->watch.manner = manner;
+    s->watch.lock_mode = lock_mode;
     if (s->who.is_queued) {
         s->watch.ticket = s->who.token;
     }
@@ -165,11 +166,11 @@ void sleep_on(struct sleeper *s, const char *name, struct hf__manner manner)
 }
 
 void fall_asleep_as(struct sleeper *s, uint64_t client, const char *name,
-                    struct hf__manner manner, enum hf__queueing queueing)
+                    struct hf__lock_mode lock_mode, enum hf__queueing queueing)
 {
     enter(&s->who, client, "");
-    EXPECT_IS(try_as(&s->who, name, manner, queueing, 30000), HF_BUSY);
-    sleep_on(s, name, manner);
+    EXPECT_IS(try_as(&s->who, name, lock_mode, queueing, 30000), HF_BUSY);
+    sleep_on(s, name, lock_mode);
 }
 
 void fall_asleep(struct sleeper *s, uint64_t client, const char *name)

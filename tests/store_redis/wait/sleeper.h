@@ -44,17 +44,17 @@ void enter(struct party *, uint64_t client, const char *user);
 /* One attempt for the name: a claim of its own at each call of try_for(), the
  * same one once more by again(). */
 int try_for(struct party *, const char *name, int64_t lease_ms);
-int try_as(struct party *, const char *name, struct hf__manner,
+int try_as(struct party *, const char *name, struct hf__lock_mode,
            enum hf__queueing, int64_t lease_ms);
-int again(struct party *, const char *name, struct hf__manner,
+int again(struct party *, const char *name, struct hf__lock_mode,
           enum hf__queueing, int64_t lease_ms);
 int let_go(struct party *, const char *name);
 
 /* A lease that no test outlives; what an offer lasts; the longest until a
  * sleeper looks by itself. */
 enum { LONG_MS = 60000, OFFER_MS = 300, LOOK_MS = 1200 };
-#define ALONE  ((struct hf__manner){HF__MODE_EXCLUSIVE, 0})
-#define SHARED ((struct hf__manner){HF__MODE_SHARED, 0})
+#define ALONE  ((struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0})
+#define SHARED ((struct hf__lock_mode){HF__MODE_SHARED, 0})
 
 /* Someone asleep: a session, and what it waits for. */
 struct sleeper {
@@ -70,9 +70,9 @@ struct sleeper {
  */
 void fall_asleep(struct sleeper *, uint64_t client, const char *name);
 void fall_asleep_as(struct sleeper *, uint64_t client, const char *name,
-                    struct hf__manner, enum hf__queueing);
+                    struct hf__lock_mode, enum hf__queueing);
 /* The same for a session that has entered and tried. */
-void sleep_on(struct sleeper *, const char *name, struct hf__manner);
+void sleep_on(struct sleeper *, const char *name, struct hf__lock_mode);
 /* Once it is woken: its session may be used. */
 void rise(struct sleeper *);
 /* Ends its sleep, if it sleeps, and its session. */

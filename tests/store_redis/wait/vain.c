@@ -49,12 +49,12 @@ TEST(a_wake_that_nobody_wants_any_more_goes_to_the_next)
 }
 
 static struct hf__watch watch_for(struct party *p, const char *key,
-                                  struct hf__manner manner)
+                                  struct hf__lock_mode lock_mode)
 {
     return (struct hf__watch){.key = {key, (uint16_t)strlen(key), 9},
                               .fence = p->record.fence,
                               .token = p->record.token,
-                              .manner = manner};
+                              .lock_mode = lock_mode};
 }
 
 static void wait_for(struct party *p, struct hf__watch *w[], int n, int64_t ms)
@@ -96,7 +96,7 @@ TEST(a_wake_that_was_told_and_not_used_goes_to_the_next)
 TEST(a_wake_in_vain_is_for_the_clients_own_others_too)
 {
     JOB_HELD_BY(holder);
-    static const struct hf__manner three = {HF__MODE_SLOTS, 3};
+    static const struct hf__lock_mode three = {HF__MODE_SLOTS, 3};
     PARTY(bob);
     struct hf__watch watches[2];
     struct hf__watch *w[] = {&watches[0], &watches[1]};

@@ -25,17 +25,17 @@ static void *resize_or_not(void *old, size_t size)
     return realloc(old, size);
 }
 
-typedef int (*ask_fn)(struct party *, const char *, struct hf__manner);
+typedef int (*ask_fn)(struct party *, const char *, struct hf__lock_mode);
 
 /* The n-th allocation of the claim fails. False: it has not so many. */
 static bool fail_at(int n, struct party *p, ask_fn claim,
-                    struct hf__manner manner, int n_others)
+                    struct hf__lock_mode lock_mode, int n_others)
 {
     int r;
 
     atomic_store(&has_failed, false);
     atomic_store(&fail_in, n);
-    r = claim(p, "job", manner);
+    r = claim(p, "job", lock_mode);
     atomic_store(&fail_in, 0);
     if (r == HF_EUNKNOWN || r == HF_OK || p->is_queued) {
         (void)release(p, "job");
@@ -47,7 +47,8 @@ static bool fail_at(int n, struct party *p, ask_fn claim,
     return atomic_load(&has_failed);
 }
 
-static void fail_each(ask_fn claim, struct hf__manner manner, bool is_held)
+static void fail_each(ask_fn claim, struct hf__lock_mode lock_mode,
+                      bool is_held)
 {
     JOB_OF(alice, bob);
     int n = 1;
@@ -55,7 +56,7 @@ static void fail_each(ask_fn claim, struct hf__manner manner, bool is_held)
     if (!is_held) {
         EXPECT_IS(release(&alice, "job"), HF_OK);
     }
-    while (fail_at(n, &bob, claim, manner, is_held ? 1 : 0)) {
+    while (fail_at(n, &bob, claim, lock_mode, is_held ? 1 : 0)) {
         n++;
         EXPECT_LESS(n, 100);
     }

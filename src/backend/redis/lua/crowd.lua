@@ -3,10 +3,10 @@
 -- Stands behind common.lua, in scripts that need it and where they do.
 --
 -- KEYS[3] is a sorted set, the tokens in line by arrival. KEYS[4] is a hash:
---   TOKEN     a grant beside others: manner, slots, slot, fence, end of the
+--   TOKEN     a grant beside others: lock_mode, slots, slot, fence, end of the
 --             lease, acquired, broken, owner as JSON. It stays when
 --             it is over, until a later grant, so that its owner hears why
---   t TOKEN   a ticket: manner, slots, since, client, owner
+--   t TOKEN   a ticket: lock_mode, slots, since, client, owner
 --   s TOKEN   when the ticket was last asked for
 -- Manners are 'x' (exclusive), 's' (shared), 'n' (slots).
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Nobody of a client waits for the name any more in that manner. If it was
+-- Nobody of a client waits for the name any more in that lock_mode. If it was
 -- woken, somebody else is in its place, unless the name was taken since; not
 -- the client itself, which does not listen while it says so, and looks at what
 -- else of it waits for the name. ARGV: '', the client's mark, how it wanted the
