@@ -43,15 +43,14 @@ struct hf__key {
     uint16_t name_at; /* where the name begins in bytes */
 };
 
-struct hf__crowd;
+struct hf__participant_list;
 struct hf__cell_op;
 
 /* Does a claim that is BUSY leave a ticket, its place in the name's line? */
 enum hf__queueing {
     HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
-    HF__QUEUE_BEHIND_SHARED, /* if grants or claims of another lock mode are in
-                                its way that stand side by side, shared or in
-                                slots: they could follow each other for ever */
+    HF__QUEUE_BEHIND_SHARED, /* if shared ones of another mode could pass it for
+                                ever */
     HF__QUEUE_ALWAYS         /* needs HF_CAP_FAIR */
 };
 
@@ -61,9 +60,8 @@ enum hf__op_kind {
                         OK · LOST (+ fence, reason, record) */
     HF__OP_RELEASE,  /* token owns it → free, fence kept; what the grant keeps
                         closed stays so unless `reopens`. OK · LOST (+ the
-                        same). Does not ask whether the lease still runs: an
-                        expired record of ours is cleared. A ticket of that
-                        token leaves the line too (LOST, if that is all) */
+                        same). Also clears an expired one of ours. Its ticket
+                        leaves the line too (LOST, if that is all) */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
                         lease, keeping, owner, fence raised. OK (+ fence) ·
                         LOST (+ the same) · BUSY (somebody else is in line, or
@@ -77,7 +75,7 @@ enum hf__op_kind {
                         attempt; idempotent by token: a second one renews the
                         lease and gives the same fence (after the lease ran
                         out it may be a higher one).
-                        Beside others, and in line: see crowd.h.
+                        Beside others, and in line: see compatibility.h.
                         OK (+ fence, slot) · BUSY (+ record, is_queued; also a
                         new token, not unanswered, to go on with: what the old
                         one has, or gets yet, the store gives back) · EINVAL
@@ -119,9 +117,9 @@ struct hf__op {
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
     bool took_over; /* out: ACQUIRE: of one that nobody had given back */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
-    struct hf__crowd *ret_crowd; /* INSPECT: all whose lease runs (holder_lives
-                                    0: but it died) or who wait in line, added
-                                    by hf__crowd_add(); may be NULL */
+    struct hf__participant_list *ret_participants; /* INSPECT: who holds it (its
+                                    lease runs; holder_lives 0: it died) or
+                                    waits; may be NULL */
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */

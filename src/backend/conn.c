@@ -14,7 +14,7 @@
 #include "src/backend/conn.h"
 
 #include "src/backend/cell.h"
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -235,8 +235,8 @@ static void prepare(struct hf__op *op, hf__time now, int64_t lease_us)
     op->is_queued = false;
     op->took_over = false;
     op->slot = -1;
-    if (op->ret_crowd != NULL) {
-        op->ret_crowd->n = 0; /* of an attempt before */
+    if (op->ret_participants != NULL) {
+        op->ret_participants->n = 0; /* of an attempt before */
     }
     if (op->ret_record != NULL) {
         *op->ret_record = (struct hf__record){
@@ -302,8 +302,9 @@ static void bound_told(struct hf__op *op)
     if (op->ret_record != NULL) {
         bound_times(op->ret_record);
     }
-    for (int i = 0; op->ret_crowd != NULL && i < op->ret_crowd->n; i++) {
-        bound_times(&op->ret_crowd->list[i].record);
+    for (int i = 0; op->ret_participants != NULL && i < op->ret_participants->n;
+         i++) {
+        bound_times(&op->ret_participants->list[i].record);
     }
 }
 

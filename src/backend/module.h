@@ -8,7 +8,7 @@
 #define HF_BACKEND_MODULE_H
 
 #include "src/backend/backend.h"
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/backend/report.h"
 #include "src/backend/shared.h"
 #include "src/base/fork.h"
@@ -29,10 +29,10 @@
     X(struct hf__owner)                                                        \
     X(struct hf__lock_mode)                                                    \
     X(struct hf__record)                                                       \
-    X(struct hf__crowd)                                                        \
+    X(struct hf__participant_list)                                             \
     X(struct hf__stand)                                                        \
     X(struct hf__stands)                                                       \
-    X(struct hf__party)                                                        \
+    X(struct hf__participant_info)                                             \
     X(struct hf__watch)                                                        \
     X(struct hf__head)                                                         \
     X(struct hf__facts)                                                        \

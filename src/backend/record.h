@@ -70,7 +70,8 @@ _Static_assert(sizeof(struct hf__owner) ==
 #define HF__CAPS_INTERNAL                                                      \
     (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_QUEUES | HF__CAP_MOVES)
 
-/* Which grants of one name may stand side by side (crowd.h has the rule). */
+/* Which grants of one name may stand side by side (compatibility.h has the
+ * rule). */
 enum hf__mode {
     HF__MODE_EXCLUSIVE, /* alone */
     HF__MODE_SHARED,    /* beside other shared ones; HF_CAP_SHARED */

@@ -8,7 +8,7 @@
 #define HF_BACKEND_SHARED_H
 
 #include "src/backend/backend.h"
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/base/bells.h"
 #include "src/base/wake.h"
 

@@ -164,7 +164,7 @@ static const char *mode_word(const hf_info *info)
 }
 
 /* One of several who hold the lock, or of those who wait for it. */
-static void add_party(struct cli_text *text, const hf_info *one)
+static void add_participant(struct cli_text *text, const hf_info *one)
 {
     int64_t since_us = hf_info_acquired_us(one);
     bool is_holder = hf_info_presence(one) == HF_HELD_BY;
@@ -189,9 +189,9 @@ static void add_party(struct cli_text *text, const hf_info *one)
 }
 
 /* Null where the answer is not about all of them, or the store can't tell. */
-static void add_parties(struct cli_text *text, const char *field,
-                        const hf_info *info, int n,
-                        const hf_info *(*at)(const hf_info *, int))
+static void add_participants(struct cli_text *text, const char *field,
+                             const hf_info *info, int n,
+                             const hf_info *(*at)(const hf_info *, int))
 {
     if (n < 0) {
         cli_text_add(text, ",\"%s\":null", field);
@@ -200,7 +200,7 @@ static void add_parties(struct cli_text *text, const char *field,
     cli_text_add(text, ",\"%s\":[", field);
     for (int i = 0; i < n; i++) {
         cli_text_add(text, i ? "," : "");
-        add_party(text, at(info, i));
+        add_participant(text, at(info, i));
     }
     cli_text_add(text, "]");
 }
@@ -234,10 +234,10 @@ void cli_holder_json(struct cli_text *text, const hf_info *info)
     add_number(text, "remaining_ms", hf_info_remaining_ms(info),
                (is_held && hf_info_remaining_ms(info) >= 0) ||
                    cli_holder_kept_ms(info) > 0);
-    add_parties(text, "holders", info, hf_info_holders(info),
-                hf_info_holder_at);
-    add_parties(text, "waiters", info, hf_info_waiters(info),
-                hf_info_waiter_at);
+    add_participants(text, "holders", info, hf_info_holders(info),
+                     hf_info_holder_at);
+    add_participants(text, "waiters", info, hf_info_waiters(info),
+                     hf_info_waiter_at);
 }
 
 void cli_caps_json(struct cli_text *text, const hf_caps_info *caps)

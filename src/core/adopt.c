@@ -34,12 +34,13 @@ static int tell_lost(const char *name, const struct hf__record *record,
 /* Of several grants, that of the token is the one to know of. */
 static void find_among(struct hf__query *k, const struct hf__token *token)
 {
-    for (int i = 0; i < k->crowd.n; i++) {
-        const struct hf__party *party = &k->crowd.list[i];
+    for (int i = 0; i < k->participants.n; i++) {
+        const struct hf__participant_info *participant =
+            &k->participants.list[i];
 
-        if (!party->is_waiting &&
-            hf__token_equal(&party->record.token, token)) {
-            k->record = party->record;
+        if (!participant->is_waiting &&
+            hf__token_equal(&participant->record.token, token)) {
+            k->record = participant->record;
         }
     }
 }
@@ -54,7 +55,7 @@ static int look_up(struct hf_client *client, const char *name,
 
     if (r == HF_OK) {
         k->request.op.kind = HF__OP_INSPECT;
-        k->request.op.ret_crowd = &k->crowd;
+        k->request.op.ret_participants = &k->participants;
         r = hf__query_run(client, k, limit, err);
     }
     if (r == HF_OK) {

@@ -33,27 +33,29 @@ struct hf_info *hf__info_new(const char *name, size_t length,
     return info;
 }
 
-int hf__info_set_crowd(struct hf_info *info, unsigned caps,
-                       const struct hf__crowd *crowd)
+int hf__info_set_participants(struct hf_info *info, unsigned caps,
+                              const struct hf__participant_list *participants)
 {
     bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)) != 0;
 
     info->n_holders = info->record.is_held ? 1 : 0;
     info->n_waiters = has_line ? 0 : -1;
-    if (crowd->n == 0) {
+    if (participants->n == 0) {
         return HF_OK;
     }
-    info->party = hf__alloc((size_t)crowd->n * sizeof *info->party);
-    if (info->party == NULL) {
+    info->participant =
+        hf__alloc((size_t)participants->n * sizeof *info->participant);
+    if (info->participant == NULL) {
         return HF_ENOMEM;
     }
     info->n_holders = 0;
-    info->record = *hf__crowd_first_to_end(crowd, &info->record);
-    for (int i = 0; i < crowd->n; i++) {
-        hf_info *one = &info->party[i];
+    info->record =
+        *hf__participant_list_first_to_end(participants, &info->record);
+    for (int i = 0; i < participants->n; i++) {
+        hf_info *one = &info->participant[i];
 
-        *one = (hf_info){.record = crowd->list[i].record,
-                         .is_waiting = crowd->list[i].is_waiting,
+        *one = (hf_info){.record = participants->list[i].record,
+                         .is_waiting = participants->list[i].is_waiting,
                          .n_holders = -1,
                          .n_waiters = -1};
         memcpy(one->name, info->name, sizeof one->name);
@@ -69,7 +71,7 @@ int hf__info_set_crowd(struct hf_info *info, unsigned caps,
 void hf_info_free(hf_info *info)
 {
     if (info != NULL) {
-        hf__free(info->party);
+        hf__free(info->participant);
     }
     hf__free(info);
 }
@@ -185,13 +187,14 @@ const hf_info *hf_info_holder_at(const hf_info *info, int i)
     if (i < 0 || i >= info->n_holders) {
         return NULL;
     }
-    return info->party == NULL ? info : &info->party[i];
+    return info->participant == NULL ? info : &info->participant[i];
 }
 
 const hf_info *hf_info_waiter_at(const hf_info *info, int i)
 {
-    return i < 0 || i >= info->n_waiters ? NULL
-                                         : &info->party[info->n_holders + i];
+    return i < 0 || i >= info->n_waiters
+               ? NULL
+               : &info->participant[info->n_holders + i];
 }
 
 /* ---- looking at one name, and breaking it */
@@ -202,8 +205,8 @@ static int tell_all(const hf_client *client, const char *name,
 {
     hf_info *info = hf__info_new(name, strlen(name), &k->record);
 
-    if (info == NULL ||
-        hf__info_set_crowd(info, client->settings.caps, &k->crowd) != HF_OK) {
+    if (info == NULL || hf__info_set_participants(info, client->settings.caps,
+                                                  &k->participants) != HF_OK) {
         hf_info_free(info);
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -230,7 +233,7 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
         return r;
     }
     k->request.op.kind = HF__OP_INSPECT;
-    k->request.op.ret_crowd = &k->crowd;
+    k->request.op.ret_participants = &k->participants;
     r = hf__query_run(client, k, hf__client_limit(client), err);
     return r == HF_OK ? tell_all(client, name, k, ret_info, err) : r;
 }

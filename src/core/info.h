@@ -5,16 +5,16 @@
 #ifndef HF_CORE_INFO_H
 #define HF_CORE_INFO_H
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/base/list.h"
 
 struct hf_info {
     struct hf__link link; /* in the list that is being collected */
     struct hf__record record;
-    bool is_waiting;       /* one who stands in line */
-    struct hf_info *party; /* all holders, then all in line; NULL: none */
-    int n_holders;         /* −1: the store does not tell */
-    int n_waiters;         /* −1: the store keeps no line */
+    bool is_waiting;             /* one who stands in line */
+    struct hf_info *participant; /* all holders, then all in line; NULL: none */
+    int n_holders;               /* −1: the store does not tell */
+    int n_waiters;               /* −1: the store keeps no line */
     char name[HF_NAME_MAX + 1];
 };
 
@@ -23,7 +23,8 @@ HF_MUST_CHECK struct hf_info *hf__info_new(const char *name, size_t length,
                                            const struct hf__record *);
 /* Note who is there, as a store with those caps tells it: HF_OK or
  * HF_ENOMEM. */
-HF_MUST_CHECK int hf__info_set_crowd(struct hf_info *, unsigned caps,
-                                     const struct hf__crowd *);
+HF_MUST_CHECK int
+hf__info_set_participants(struct hf_info *, unsigned caps,
+                          const struct hf__participant_list *);
 
 #endif

@@ -20,7 +20,7 @@ void hf__query_unref(struct hf__query *k)
     while ((link = hf__list_pop(&k->found)) != NULL) {
         k->drop(link);
     }
-    hf__crowd_free(&k->crowd);
+    hf__participant_list_free(&k->participants);
     hf__free(k->cell);
     hf__free(k);
 }

@@ -21,7 +21,7 @@ struct hf__query {
     struct hf__request request;
     struct hf__parker parker;
     struct hf__record record;
-    struct hf__crowd crowd; /* asked for by op.ret_crowd */
+    struct hf__participant_list participants; /* asked for by op.ret_crowd */
     struct hf__owner owner;
     struct hf__link found;           /* what a call collected */
     void (*drop)(struct hf__link *); /* frees one of it */

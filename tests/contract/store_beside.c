@@ -27,7 +27,7 @@ TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
         EXPECT_IS(r->fence, fence_of(p, "job"));
         EXPECT(hf__token_equal(&r->token, &claim_of(p, "job")->token));
     }
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
     EXPECT_IS(alice.slot, -1);
     EXPECT_IS(renew(&bob, "job"), HF_OK);

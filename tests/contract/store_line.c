@@ -209,5 +209,5 @@ TEST_IF(has(HF_CAP_FAIR), those_in_line_are_told_of_in_order)
     EXPECT(!s.crowd.list[2].record.is_held);
     EXPECT_MORE(s.crowd.list[2].record.acquired_us, before - 1000000);
     EXPECT_LESS(s.crowd.list[2].record.acquired_us, hf__wall_us() + 1000000);
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
 }

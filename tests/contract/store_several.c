@@ -57,7 +57,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
     EXPECT_IS(s.n_holders, 2);
     EXPECT_MORE(s.crowd.list[0].record.remaining_us, 30000000);
     EXPECT_LESS(s.crowd.list[1].record.remaining_us, 5000001);
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
     EXPECT_TEXT(alice.record.owner.label, "bob"); /* the first to end */
     EXPECT_LESS(alice.record.remaining_us, 5000001);
     EXPECT_IS(alice.record.fence, fence_of(&bob, "job"));

@@ -32,7 +32,7 @@ TEST_IF(has(HF_CAP_SLOTS),
         EXPECT_IS(s.crowd.list[i].record.lock_mode.slots, 3);
     }
     EXPECT_TEXT(s.crowd.list[1].record.owner.label, "dave");
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
 }
 
 TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)

@@ -18,8 +18,8 @@
 #ifndef HF_TESTS_CONTRACT_VOCABULARY_H
 #define HF_TESTS_CONTRACT_VOCABULARY_H
 
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "tests/lib/each.h"
 #include "tests/lib/test.h"
 

@@ -62,7 +62,7 @@ void look_around(struct party *p, const char *name, struct scene *s)
 
     *s = (struct scene){0};
     ask(p, &rq, HF__OP_INSPECT, name);
-    rq.op.ret_crowd = &s->crowd;
+    rq.op.ret_participants = &s->crowd;
     EXPECT_IS(send_one_request(p, &rq), HF_OK);
     for (int i = 0; i < s->crowd.n; i++) {
         if (s->crowd.list[i].is_waiting) {
@@ -81,7 +81,7 @@ void expect_around(struct party *p, const char *name, int n_holders,
     struct scene s;
 
     look_around(p, name, &s);
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
     EXPECT_IS(s.n_holders, n_holders);
     EXPECT_IS(s.n_waiters, n_waiters);
 }
@@ -97,7 +97,7 @@ bool is_next(struct party *p, const char *name, int i, const struct party *who)
                     who->owner.label);
         is = true;
     }
-    hf__crowd_free(&s.crowd);
+    hf__participant_list_free(&s.crowd);
     return is;
 }
 
@@ -108,7 +108,7 @@ void until_held_by(struct party *p, const char *name, int n_holders)
 
     while (s.n_holders != n_holders) {
         look_around(p, name, &s);
-        hf__crowd_free(&s.crowd);
+        hf__participant_list_free(&s.crowd);
         EXPECT_SOON(hf__test_now_ms() - start, slowly(10000));
         hf__test_pause_ms(5);
     }

@@ -29,7 +29,7 @@ void until_granted(struct party *, const char *name, struct hf__lock_mode);
 
 /* Who is at a name. */
 struct scene {
-    struct hf__crowd crowd;
+    struct hf__participant_list crowd;
     int n_holders;
     int n_waiters;
 };

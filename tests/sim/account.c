@@ -4,7 +4,7 @@
  */
 #include "tests/sim/account.h"
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "tests/sim/oracles.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "tests/sim/made.h"
 #include "tests/sim/oracles.h"
 
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "src/base/error.h"
 
 #include <stdio.h>
@@ -366,8 +366,8 @@ void hf__store_expect_empty(int host)
     }
     leave_host(); /* leases run by the store's clock */
     for (int i = 0; i < hf__scene.plan.names; i++) {
-        struct hf__crowd crowd = {0};
-        struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
+        struct hf__participant_list crowd = {0};
+        struct hf__op op = {.kind = HF__OP_INSPECT, .ret_participants = &crowd};
         struct hf__record record = {0};
         struct hf__op *one = &op;
         char key[] = "sim:0";
@@ -389,7 +389,7 @@ void hf__store_expect_empty(int host)
                          key);
             }
         }
-        hf__crowd_free(&crowd);
+        hf__participant_list_free(&crowd);
     }
     hf__virtual_be(of, of);
 }

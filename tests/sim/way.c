@@ -104,7 +104,7 @@ static void apply_unseen(struct hf__way *s, const struct hf__op *op)
     struct hf__op *one = &copy;
 
     copy.ret_record = NULL;
-    copy.ret_crowd = NULL;
+    copy.ret_participants = NULL;
     copy.err = NULL;
     apply(s, &one, 1);
 }
@@ -114,7 +114,7 @@ static void fill_ghost(struct ghost *g, const struct hf__op *op)
 {
     g->op = *op;
     g->op.ret_record = NULL;
-    g->op.ret_crowd = NULL;
+    g->op.ret_participants = NULL;
     g->op.err = NULL;
     memcpy(g->key, op->key.bytes, op->key.length);
     g->op.key.bytes = g->key;

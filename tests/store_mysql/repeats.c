@@ -4,7 +4,7 @@
  * lost, a look that finds no connection any more, a renewal after the server's
  * clock stepped back; and two who do the same to the line at the same time.
  */
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_mysql/site.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rule of the scripts is that of crowd.c: claims, releases and breaks by
- * lot, many names side by side in each batch, and what the server says of each
- * against what hf__may_enter() says of a model. Tickets count for a second, so
- * a scene that takes longer is given up and a smaller one is made.
+ * The rule of the scripts is that of compatibility.c: claims, releases and
+ * breaks by lot, many names side by side in each batch, and what the server
+ * says of each against what hf__may_enter() says of a model. Tickets count for
+ * a second, so a scene that takes longer is given up and a smaller one is made.
  */
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "src/backend/registry.h"
 #include "tests/store_redis/world.h"
 
@@ -204,7 +204,7 @@ static int by_slot(const void *x, const void *y)
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-static void expect_party(const struct hf__crowd *crowd, int i,
+static void expect_party(const struct hf__participant_list *crowd, int i,
                          const struct hf__stand *stand)
 {
     const struct hf__record *found = &crowd->list[i].record;
@@ -220,12 +220,12 @@ static void expect_party(const struct hf__crowd *crowd, int i,
 static void compare_crowd(struct hf__conn *conn, struct model *m,
                           struct asked *a)
 {
-    struct hf__crowd crowd = {0};
+    struct hf__participant_list crowd = {0};
     struct hf__op *op = &a->op;
     hf_error err = HF_ERROR_INIT;
 
     a->op = (struct hf__op){
-        .kind = HF__OP_INSPECT, .key = a->op.key, .ret_crowd = &crowd};
+        .kind = HF__OP_INSPECT, .key = a->op.key, .ret_participants = &crowd};
     EXPECT_IS(
         hf__conn_execute(conn, &op, 1, hf__after_ms(hf__now(), 30000), &err),
         HF_OK);
@@ -240,7 +240,7 @@ static void compare_crowd(struct hf__conn *conn, struct model *m,
     for (int i = 0; i < m->n_line; i++) {
         expect_party(&crowd, m->n_holders + i, &m->line[i]);
     }
-    hf__crowd_free(&crowd);
+    hf__participant_list_free(&crowd);
 }
 
 /* How many verdicts were compared; 0: it took too long. */

@@ -166,8 +166,8 @@ int inspect(struct peer *p, const char *name)
 void count_crowd(struct peer *p, const char *name, int *ret_holders,
                  int *ret_waiters)
 {
-    struct hf__crowd crowd = {0};
-    struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
+    struct hf__participant_list crowd = {0};
+    struct hf__op op = {.kind = HF__OP_INSPECT, .ret_participants = &crowd};
 
     EXPECT_IS(run(p, &op, name), HF_OK);
     *ret_holders = 0;
@@ -175,7 +175,7 @@ void count_crowd(struct peer *p, const char *name, int *ret_holders,
     for (int i = 0; i < crowd.n; i++) {
         (*(crowd.list[i].is_waiting ? ret_waiters : ret_holders))++;
     }
-    hf__crowd_free(&crowd);
+    hf__participant_list_free(&crowd);
 }
 
 int wait_for(struct peer *p, const char *name, int64_t ms, bool *ret_fired)

@@ -8,8 +8,8 @@
 #ifndef HF_TESTS_STORE_SQLITE_WORLD_H
 #define HF_TESTS_STORE_SQLITE_WORLD_H
 
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>

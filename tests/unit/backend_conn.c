@@ -4,8 +4,8 @@
  * see to for every store, and that nothing a server could answer stops the
  * program. What must stop it is in backend_asserts.c.
  */
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>
@@ -72,7 +72,7 @@ static void write_to_broken_pipe(void)
 static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
                         hf_error *err)
 {
-    const struct hf__party party = {.record = fake.told};
+    const struct hf__participant_info party = {.record = fake.told};
 
     (void)s;
     (void)deadline;
@@ -86,9 +86,11 @@ static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
     for (int i = 0; i < n; i++) {
         ops[i]->result = fake.result;
         ops[i]->fence = fake.fence;
-        if (ops[i]->ret_crowd != NULL) {
+        if (ops[i]->ret_participants != NULL) {
             *ops[i]->ret_record = fake.told;
-            EXPECT_IS(hf__crowd_add(ops[i]->ret_crowd, &party), HF_OK);
+            EXPECT_IS(
+                hf__participant_list_add(ops[i]->ret_participants, &party),
+                HF_OK);
         }
     }
     return fake.execute_result;
@@ -290,19 +292,19 @@ static void expect_times(int64_t told_left, int64_t told_since, int64_t left,
                          int64_t since)
 {
     struct hf__op op = make_op(HF__OP_INSPECT, "k");
-    struct hf__crowd crowd = {0};
+    struct hf__participant_list crowd = {0};
     struct hf__record records[3];
 
     fake.told.remaining_us = told_left;
     fake.told.acquired_us = told_since;
     op.ret_record = &records[0];
-    op.ret_crowd = &crowd;
+    op.ret_participants = &crowd;
     backend.list = fake_list;
     open_fake();
     EXPECT_IS(execute_one(&op), HF_OK);
     EXPECT_IS(crowd.n, 1);
     records[1] = crowd.list[0].record;
-    hf__crowd_free(&crowd);
+    hf__participant_list_free(&crowd);
     EXPECT_IS(list(&records[2]), HF_OK);
     hf__conn_close(&conn);
     for (int i = 0; i < 3; i++) {

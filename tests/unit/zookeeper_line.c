@@ -293,7 +293,7 @@ TEST(a_stream_before_a_claim_is_found)
     EXPECT_IS(hf__zk_line_stream(&s.line, 4), 0);
 }
 
-/* ---- the rule is that of crowd.h for who comes one by one */
+/* ---- the rule is that of compatibility.h for who comes one by one */
 
 static struct hf__stand stand_of(const struct hf__zk_line *line, int i)
 {

@@ -98,7 +98,7 @@ static int execute_unseen(struct session *s, const struct hf__op *op,
     struct hf__op *one = &copy;
 
     copy.ret_record = NULL;
-    copy.ret_crowd = NULL;
+    copy.ret_participants = NULL;
     copy.err = NULL;
     copy.result = HF_EUNAVAIL;
     return execute_inner(s, &one, 1, deadline, NULL);

@@ -3,8 +3,8 @@
  * All that stands in a lock's file: its record, of which whole ones are told
  * from what a crash, a power failure or a person left; and behind it the line,
  * who waits and how tickets come and go. What a record means is read.c's, who
- * may enter crowd.c's rule, whose ticket comes or goes the engine's decision,
- * which write.c has carried out. Called by the session's thread.
+ * may enter compatibility.c's rule, whose ticket comes or goes the engine's
+ * decision, which write.c has carried out. Called by the session's thread.
  */
 #include "src/backend/file/file.h"
 
@@ -401,8 +401,8 @@ void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
 int hf__file_line_judge(const struct hf__lockfile *lockfile,
                         const struct hf__op *op, struct hf__name *name)
 {
-    bool is_all =
-        op == NULL || op->ret_crowd != NULL || lockfile->line.n >= HF__LINE_MAX;
+    bool is_all = op == NULL || op->ret_participants != NULL ||
+                  lockfile->line.n >= HF__LINE_MAX;
 
     for (int i = 0; i < lockfile->line.n; i++) {
         const struct hf__file_waiting *one = &lockfile->line.list[i];
@@ -424,7 +424,7 @@ int hf__file_line_judge(const struct hf__lockfile *lockfile,
         t->seen_us = INT64_MIN; /* by its stamp alone */
         t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
         hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
-        if (op != NULL && op->ret_crowd != NULL &&
+        if (op != NULL && op->ret_participants != NULL &&
             read_waiter(lockfile, one, &w)) {
             hf__local_read_owner(&w.owner, &t->owner);
         }

@@ -37,7 +37,7 @@ static bool is_hot(const struct hf__op *op)
     case HF__OP_ACQUIRE:
         return op->lock_mode.mode == HF__MODE_EXCLUSIVE;
     case HF__OP_INSPECT:
-        return op->ret_crowd == NULL;
+        return op->ret_participants == NULL;
     case HF__OP_RAISE:
     case HF__OP_BREAK:
         break;

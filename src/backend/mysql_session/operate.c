@@ -7,7 +7,7 @@
  */
 #include "src/backend/mysql_session/session.h"
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/backend/mysql/errors.h"
 #include "src/base/error.h"
 
@@ -43,12 +43,13 @@ static void take_look(struct hf__ul_task *t, const struct hf__ul_sight *sight)
     }
     op->fence = sight->fence;
     op->result = t->verdict;
-    if (op->kind == HF__OP_INSPECT && op->ret_crowd != NULL &&
+    if (op->kind == HF__OP_INSPECT && op->ret_participants != NULL &&
         sight->holder != 0) {
-        struct hf__party party = {0};
+        struct hf__participant_info participant = {0};
 
-        hf__ul_tell(sight, &party.record);
-        if (hf__crowd_add(op->ret_crowd, &party) != HF_OK) {
+        hf__ul_tell(sight, &participant.record);
+        if (hf__participant_list_add(op->ret_participants, &participant) !=
+            HF_OK) {
             op->result =
                 hf__fail(op->err, HF_ENOMEM, "out of memory for a look");
         }

@@ -255,9 +255,9 @@ static void inspect(struct hf__decision *d)
         return;
     }
     hf__decision_finish(d, HF_OK);
-    if (d->op->ret_crowd != NULL) {
-        d->op->ret_crowd->n = 0; /* of an attempt before */
-        if (hf__name_tell_all(d->name, d->op->ret_crowd) != HF_OK) {
+    if (d->op->ret_participants != NULL) {
+        d->op->ret_participants->n = 0; /* of an attempt before */
+        if (hf__name_tell_all(d->name, d->op->ret_participants) != HF_OK) {
             hf__decision_fail_memory(d);
         }
     }

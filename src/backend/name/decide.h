@@ -34,7 +34,7 @@ struct hf__outcome {
     struct hf__participant *seen;
 };
 
-/* The operation's record and crowd are told at once, and its text. */
+/* The operation's record and participants are told at once, and its text. */
 void hf__decide(struct hf__name *, const struct hf__rules *, struct hf__op *,
                 struct hf__outcome *);
 HF_MODULE_API void hf__outcome_tell(const struct hf__outcome *,

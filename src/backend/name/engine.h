@@ -39,10 +39,11 @@ struct hf__primitives {
     /* The name as it stands now, lent until it is put down; one that nobody has
      * had has no record. All that name.h has as "set whenever it is read" is,
      * and the standing of each: of a grant by its lease, but BROKEN stays; of a
-     * ticket by how long ago it was seen (HF__TICKET_… of crowd.h), unless the
-     * store knows better. For the operation, or (NULL) for a waiter. to_change:
-     * a commit may follow. Also once more of the name in hand, to change it;
-     * if that was partial, then all of it. HF_OK, HF__RACED, or why not. */
+     * ticket by how long ago it was seen (HF__TICKET_… of compatibility.h),
+     * unless the store knows better. For the operation, or (NULL) for a waiter.
+     * to_change: a commit may follow. Also once more of the name in hand, to
+     * change it; if that was partial, then all of it. HF_OK, HF__RACED, or why
+     * not. */
     int (*load)(void *s, const struct hf__key *, const struct hf__op *,
                 bool to_change, struct hf__name **ret_name, hf_error *);
     /* NULL, or after each load, whatever came of it. */

@@ -9,7 +9,7 @@
 #ifndef HF_BACKEND_NAME_NAME_H
 #define HF_BACKEND_NAME_NAME_H
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 
 /* Of a ticket: RUNNING, its claim waits; DEAD, it did not show itself lately,
  * its place stays; ENDED, it is gone for good. */
@@ -143,6 +143,6 @@ void hf__participant_tell(const struct hf__name *,
                           struct hf__record *record);
 /* All who hold it or wait: HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__name_tell_all(const struct hf__name *,
-                                    struct hf__crowd *);
+                                    struct hf__participant_list *);
 
 #endif

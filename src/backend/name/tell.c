@@ -46,22 +46,24 @@ void hf__name_tell(const struct hf__name *name, struct hf__record *record)
     record->fence = name->fence;
 }
 
-int hf__name_tell_all(const struct hf__name *name, struct hf__crowd *crowd)
+int hf__name_tell_all(const struct hf__name *name,
+                      struct hf__participant_list *participants)
 {
     int r = HF_OK;
 
     for (int i = 0; i < name->grants.n && r == HF_OK; i++) {
-        struct hf__party party = {.is_waiting = false};
+        struct hf__participant_info participant = {.is_waiting = false};
 
         if (hf__participant_holds(name->grants.list[i]) &&
             !hf__name_is_kept(name)) {
-            hf__participant_tell(name, name->grants.list[i], &party.record);
-            r = hf__crowd_add(crowd, &party);
+            hf__participant_tell(name, name->grants.list[i],
+                                 &participant.record);
+            r = hf__participant_list_add(participants, &participant);
         }
     }
     for (int i = 0; i < name->line.n && r == HF_OK; i++) {
         const struct hf__participant *t = name->line.list[i];
-        struct hf__party party = {
+        struct hf__participant_info participant = {
             .is_waiting = true,
             .record = {.lock_mode = t->lock_mode,
                        .slot = -1,
@@ -72,7 +74,7 @@ int hf__name_tell_all(const struct hf__name *name, struct hf__crowd *crowd)
         };
 
         if (t->standing == HF__STANDS_RUNNING) {
-            r = hf__crowd_add(crowd, &party);
+            r = hf__participant_list_add(participants, &participant);
         }
     }
     return r;

@@ -106,7 +106,8 @@ static bool read_token(const redisReply *reply, struct hf__token *token)
 
 /* ---- records */
 
-/* Where each thing stands in what crowd.lua tells of a name or a grant. */
+/* Where each thing stands in what compatibility.lua tells of a name or a
+ * grant. */
 enum part {
     STATE,
     FENCE,
@@ -154,34 +155,36 @@ static void read_owner(const redisReply *told, struct hf__owner *owner)
 }
 
 /* A grant, or one who waits. */
-static bool read_party(const redisReply *told, struct hf__party *party)
+static bool read_participant(const redisReply *told,
+                             struct hf__participant_info *participant)
 {
-    struct hf__record *record = &party->record;
+    struct hf__record *record = &participant->record;
 
     *record = (struct hf__record){.holder_lives = -1};
-    party->is_waiting = is_word(element(told, STATE), "waiting");
+    participant->is_waiting = is_word(element(told, STATE), "waiting");
     record->is_held = is_word(element(told, STATE), "held");
-    if (party->is_waiting == record->is_held || !read_lock_mode(told, record)) {
+    if (participant->is_waiting == record->is_held ||
+        !read_lock_mode(told, record)) {
         return false;
     }
     record->fence = fence_in(element(told, FENCE));
     record->remaining_us = number_in(element(told, LEFT));
     record->acquired_us = number_in(element(told, ACQUIRED));
     read_owner(told, &record->owner);
-    return party->is_waiting ||
+    return participant->is_waiting ||
            read_token(element(told, TOKEN), &record->token);
 }
 
 static bool read_record(const redisReply *told, struct hf__record *record)
 {
     const redisReply *state = element(told, STATE);
-    struct hf__party party;
+    struct hf__participant_info participant;
 
     if (is_word(state, "held")) {
-        if (!read_party(told, &party)) {
+        if (!read_participant(told, &participant)) {
             return false;
         }
-        *record = party.record;
+        *record = participant.record;
         return true;
     }
     *record = (struct hf__record){.holder_lives = -1, .slot = -1};
@@ -216,17 +219,18 @@ static bool read_lost(const redisReply *reply, const struct hf__op *op,
     return true;
 }
 
-static bool read_crowd(const redisReply *reply, const struct hf__op *op,
-                       struct hf__answer *a)
+static bool read_participants(const redisReply *reply, const struct hf__op *op,
+                              struct hf__answer *a)
 {
     for (size_t i = 2; i < reply->elements; i++) {
-        struct hf__party party;
+        struct hf__participant_info participant;
 
-        if (!read_party(element(reply, i), &party)) {
+        if (!read_participant(element(reply, i), &participant)) {
             return false;
         }
-        if (op->ret_crowd != NULL &&
-            hf__crowd_add(op->ret_crowd, &party) != HF_OK) {
+        if (op->ret_participants != NULL &&
+            hf__participant_list_add(op->ret_participants, &participant) !=
+                HF_OK) {
             a->result =
                 hf__fail(&a->err, HF_ENOMEM, "out of memory for a look");
             return true;
@@ -248,7 +252,7 @@ static bool read_ok(const redisReply *reply, const struct hf__op *op,
             return false;
         }
         a->fence = a->record.fence;
-        return read_crowd(reply, op, a);
+        return read_participants(reply, op, a);
     case HF__OP_BREAK:
         a->fence = fence_in(element(reply, 1));
         return read_record(element(reply, 2), &a->record);

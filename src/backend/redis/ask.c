@@ -284,7 +284,7 @@ static void add_words(struct hf__ask_words *words, const struct hf__op *op,
         break;
     case HF__OP_INSPECT:
         hf__args_word(args, "");
-        add_bool(args, op->ret_crowd != NULL);
+        add_bool(args, op->ret_participants != NULL);
         break;
     }
 }

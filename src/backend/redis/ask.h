@@ -10,7 +10,7 @@
 #define HF_BACKEND_REDIS_ASK_H
 
 #include "src/backend/cell.h"
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/backend/redis/wire.h"
 
 #include <hiredis/hiredis.h>

@@ -172,24 +172,24 @@ struct listing {
     const struct hf__key *prefix;
     hf__list_fn fn;
     void *arg;
-    struct hf__crowd crowd; /* of the name that is told */
+    struct hf__participant_list participants; /* of the name that is told */
 };
 
 static struct hf__op inspection(const struct hf__key *key,
-                                struct hf__crowd *ret_crowd)
+                                struct hf__participant_list *ret_participants)
 {
     return (struct hf__op){.kind = HF__OP_INSPECT,
                            .key = *key,
                            .result = HF_EUNAVAIL,
                            .slot = -1,
-                           .ret_crowd = ret_crowd};
+                           .ret_participants = ret_participants};
 }
 
 static void add_inspection(const struct survey *v, struct hf__bytes *out,
                            const struct hf__key *key, bool with_text)
 {
     struct listing *l = v->arg;
-    struct hf__op op = inspection(key, &l->crowd);
+    struct hf__op op = inspection(key, &l->participants);
     struct hf__ask ask = {.client = v->s->client, .with_text = with_text};
 
     hf__ask_add(out, &op, &ask);
@@ -202,9 +202,9 @@ static int tell(const struct listing *l, const struct hf__key *key)
     const char *name = key->bytes + l->prefix->name_at;
     size_t length = (size_t)(key->length - l->prefix->name_at);
 
-    for (int i = 0; i < l->crowd.n; i++) {
-        if (!l->crowd.list[i].is_waiting &&
-            l->fn(l->arg, name, length, &l->crowd.list[i].record) != 0) {
+    for (int i = 0; i < l->participants.n; i++) {
+        if (!l->participants.list[i].is_waiting &&
+            l->fn(l->arg, name, length, &l->participants.list[i].record) != 0) {
             return HF_BUSY;
         }
     }
@@ -217,9 +217,9 @@ static int take_inspection(const struct survey *v, const struct hf__key *key,
 {
     struct listing *l = v->arg;
     struct hf__answer answer = {.err = HF_ERROR_INIT};
-    struct hf__op op = inspection(key, &l->crowd);
+    struct hf__op op = inspection(key, &l->participants);
 
-    l->crowd.n = 0;
+    l->participants.n = 0;
     hf__answer_read(reply, &op, &answer);
     if (answer.has_no_script) {
         return HF__AGAIN;
@@ -263,7 +263,7 @@ int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     int r = collect(&v, &l, &names);
 
     r = r == HF_OK ? ask_all(&v, &names) : r;
-    hf__free(l.crowd.list);
+    hf__free(l.participants.list);
     return r < 0 ? r : (int)HF_OK;
 }
 

@@ -86,7 +86,7 @@ static void take(struct hf__redlock *s, int member, int at,
     }
     v = &s->votes[s->order[at]];
     op = *op_of(v);
-    op.ret_crowd = NULL; /* it is made of what all show */
+    op.ret_participants = NULL; /* it is made of what all show */
     hf__answer_read(reply, &op, &answer);
     if (answer.has_no_script) {
         send_text(s, member, at);

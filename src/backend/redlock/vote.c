@@ -8,7 +8,7 @@
  */
 #include "src/backend/redlock/vote.h"
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/base/error.h"
 
 #include <string.h>
@@ -207,17 +207,18 @@ static void look(const struct hf__vote *v, struct hf__record *ret_record)
 /* What is told of the name. HF_OK, HF_ENOMEM. */
 static int give_sights(struct hf__vote *v)
 {
-    struct hf__party party = {.is_waiting = false};
+    struct hf__participant_info participant = {.is_waiting = false};
 
-    look(v, &party.record);
+    look(v, &participant.record);
     if (v->op->ret_record != NULL) {
-        *v->op->ret_record = party.record;
+        *v->op->ret_record = participant.record;
     }
-    v->op->fence = party.record.fence;
-    if (v->op->ret_crowd == NULL || !party.record.is_held) {
+    v->op->fence = participant.record.fence;
+    if (v->op->ret_participants == NULL || !participant.record.is_held) {
         return HF_OK;
     }
-    return hf__crowd_add(v->op->ret_crowd, &party) == HF_OK
+    return hf__participant_list_add(v->op->ret_participants, &participant) ==
+                   HF_OK
                ? (int)HF_OK
                : hf__fail(v->op->err, HF_ENOMEM, "out of memory for a look");
 }

@@ -353,11 +353,11 @@ static int read_grants(struct hf__sqlite *s, const struct hf__key *key,
 static bool minds_whole_line(const struct hf__name *name,
                              const struct hf__op *op)
 {
-    if (op != NULL && op->kind == HF__OP_INSPECT && op->ret_crowd == NULL &&
-        hf__name_is_had_alone(name)) {
+    if (op != NULL && op->kind == HF__OP_INSPECT &&
+        op->ret_participants == NULL && hf__name_is_had_alone(name)) {
         return false;
     }
-    return op == NULL || op->ret_crowd != NULL ||
+    return op == NULL || op->ret_participants != NULL ||
            op->lock_mode.mode != HF__MODE_EXCLUSIVE ||
            op->queueing == HF__QUEUE_BEHIND_SHARED;
 }
@@ -365,7 +365,7 @@ static bool minds_whole_line(const struct hf__name *name,
 static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
                         const struct hf__op *op, enum hf__statement which)
 {
-    bool with_owner = op != NULL && op->ret_crowd != NULL;
+    bool with_owner = op != NULL && op->ret_participants != NULL;
     bool is_whole = minds_whole_line(&s->name, op);
     sqlite3_stmt *statement =
         which == HF__SQL_LINE_OF

@@ -45,7 +45,7 @@ static bool is_any_left(const struct hf__participants *m, bool is_line)
     return false;
 }
 
-static unsigned crowd_of(const struct hf__name *name)
+static unsigned participants_of(const struct hf__name *name)
 {
     return (is_any_left(&name->grants, false) ? HF__CROWD_BESIDE : 0U) |
            (is_any_left(&name->line, true) ? HF__CROWD_LINE : 0U);
@@ -104,7 +104,7 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
         op->kind == HF__OP_HANDOVER ||
         (holder != NULL &&
          (holder->marks & (HF__MARK_LEASE | HF__MARK_NEW)) == HF__MARK_LEASE);
-    ret_marks->crowd = crowd_of(name);
+    ret_marks->crowd = participants_of(name);
     choose_bells(op, name, ret_marks);
 }
 

@@ -73,8 +73,8 @@ static void take_who(struct hf__zk_task *t)
     bool is_leaving;
 
     (void)hf__zk_look_take(t);
-    is_leaving = t->n_parties > 0 &&
-                 (t->parties[0].is_try || hf__zk_rc(t, 0) == ZNONODE);
+    is_leaving = t->n_participants > 0 &&
+                 (t->participants[0].is_try || hf__zk_rc(t, 0) == ZNONODE);
     if (is_leaving && ++t->n_looks < TRY_LOOKS_MAX) {
         look_at_name(t);
     } else {

@@ -6,13 +6,13 @@
  * have the name, whether they know yet or not: those before them only become
  * fewer, and nobody comes before them. So every client that looks comes to the
  * same result, and a claim needs to look again only when somebody before it
- * has gone. This is the rule of crowd.h for who comes one by one. Pure but for
- * its memory. Thread: any.
+ * has gone. This is the rule of compatibility.h for who comes one by one. Pure
+ * but for its memory. Thread: any.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_LINE_H
 #define HF_BACKEND_ZOOKEEPER_LINE_H
 
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/backend/zookeeper/node.h"
 
 struct hf__zk_claim {

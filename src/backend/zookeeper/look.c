@@ -24,17 +24,17 @@ static bool is_of_slots(const struct hf__zk_claim *claim)
     return claim->child.lock_mode.mode == HF__MODE_SLOTS;
 }
 
-static void add_party(struct hf__zk_task *t, int claim, int taken)
+static void add_participant(struct hf__zk_task *t, int claim, int taken)
 {
-    t->parties[t->n_parties++] =
-        (struct hf__zk_party){.claim = claim, .taken = taken};
+    t->participants[t->n_participants++] =
+        (struct hf__zk_participant){.claim = claim, .taken = taken};
 }
 
 static void add_slots(struct hf__zk_task *t)
 {
     for (int i = 0; i < t->line.n_taken; i++) {
         if (t->line.taken[i].claim >= 0) {
-            add_party(t, t->line.taken[i].claim, i);
+            add_participant(t, t->line.taken[i].claim, i);
         }
     }
 }
@@ -44,7 +44,7 @@ static void add_claims(struct hf__zk_task *t, int from, int to)
 {
     for (int i = from; i < to; i++) {
         if (t->line.claims[i].taken < 0) {
-            add_party(t, i, -1);
+            add_participant(t, i, -1);
         }
     }
 }
@@ -56,7 +56,7 @@ static void add_all(struct hf__zk_task *t)
     add_slots(t);
     add_claims(t, 0, t->line.n_in);
     if (t->line.has_lock) {
-        add_party(t, -1, -1);
+        add_participant(t, -1, -1);
     }
     add_claims(t, t->line.n_in, t->line.n);
 }
@@ -66,39 +66,39 @@ static void add_first(struct hf__zk_task *t)
 {
     for (int i = 0; i < t->line.n_taken; i++) {
         if (t->line.taken[i].claim >= 0) {
-            add_party(t, t->line.taken[i].claim, i);
+            add_participant(t, t->line.taken[i].claim, i);
             return;
         }
     }
     if (t->line.n_in > 0 && !is_of_slots(&t->line.claims[0])) {
-        add_party(t, 0, -1);
+        add_participant(t, 0, -1);
     }
 }
 
 void hf__zk_look_fini(struct hf__zk_task *t)
 {
-    if (t->parties != &t->one) {
-        hf__free(t->parties);
+    if (t->participants != &t->one) {
+        hf__free(t->participants);
     }
-    t->parties = NULL;
-    t->n_parties = 0;
+    t->participants = NULL;
+    t->n_participants = 0;
 }
 
 static const char *name_of(const struct hf__zk_task *t, int k)
 {
-    const struct hf__zk_party *party = &t->parties[k];
+    const struct hf__zk_participant *participant = &t->participants[k];
 
-    if (party->taken >= 0) {
-        return t->line.taken[party->taken].name;
+    if (participant->taken >= 0) {
+        return t->line.taken[participant->taken].name;
     }
-    return party->claim >= 0 ? t->line.claims[party->claim].name
-                             : HF__ZK_LOCK_NAME;
+    return participant->claim >= 0 ? t->line.claims[participant->claim].name
+                                   : HF__ZK_LOCK_NAME;
 }
 
 static void add_reading(struct hf__zk_task *t)
 {
     t->looked = t->n_requests;
-    for (int k = 0; k < t->n_parties; k++) {
+    for (int k = 0; k < t->n_participants; k++) {
         hf__zk_add(t, HF__ZK_GET, name_of(t, k));
     }
 }
@@ -106,12 +106,12 @@ static void add_reading(struct hf__zk_task *t)
 void hf__zk_look_add_one(struct hf__zk_task *t)
 {
     hf__zk_look_fini(t);
-    t->parties = &t->one;
+    t->participants = &t->one;
     if (!t->line.has_lock || !hf__zk_is_simple(t)) {
         add_first(t);
     }
-    if (t->line.has_lock && t->n_parties == 0) {
-        add_party(t, -1, -1);
+    if (t->line.has_lock && t->n_participants == 0) {
+        add_participant(t, -1, -1);
     }
     add_reading(t);
 }
@@ -123,8 +123,9 @@ bool hf__zk_look_add_all(struct hf__zk_task *t)
         return true;
     }
     hf__zk_look_fini(t);
-    t->parties = hf__alloc(((size_t)t->line.n + 1) * sizeof *t->parties);
-    if (t->parties == NULL) {
+    t->participants =
+        hf__alloc(((size_t)t->line.n + 1) * sizeof *t->participants);
+    if (t->participants == NULL) {
         hf__zk_fail_memory(t, "a look");
         return false;
     }
@@ -137,15 +138,15 @@ bool hf__zk_look_add_all(struct hf__zk_task *t)
 
 /* Does that node say that its claim holds the name? */
 static bool is_holding(const struct hf__zk_task *t,
-                       const struct hf__zk_party *party,
+                       const struct hf__zk_participant *participant,
                        const struct hf__zk_facts *facts)
 {
     const struct hf__zk_claim *claim;
 
-    if (party->claim < 0 || party->taken >= 0) {
+    if (participant->claim < 0 || participant->taken >= 0) {
         return true;
     }
-    claim = &t->line.claims[party->claim];
+    claim = &t->line.claims[participant->claim];
     if (!is_in(claim) || is_of_slots(claim)) {
         return false;
     }
@@ -162,33 +163,38 @@ static bool is_holding(const struct hf__zk_task *t,
 }
 
 /* A holder by its record, or one who waits. */
-static void read_party(const struct hf__zk_task *t, struct hf__zk_party *party,
-                       const struct hf__zk_answer *a, struct hf__party *to)
+static void read_participant(const struct hf__zk_task *t,
+                             struct hf__zk_participant *participant,
+                             const struct hf__zk_answer *a,
+                             struct hf__participant_info *to)
 {
     struct hf__record *record = &to->record;
     struct hf__zk_facts facts;
 
     hf__zk_facts_read(a->text, (size_t)a->length, &facts);
-    party->is_holder = is_holding(t, party, &facts);
-    party->is_try = !party->is_holder && facts.state == HF__ZK_TRIES;
-    party->fence = (uint64_t)a->stat.mzxid;
-    party->token = facts.token;
+    participant->is_holder = is_holding(t, participant, &facts);
+    participant->is_try =
+        !participant->is_holder && facts.state == HF__ZK_TRIES;
+    participant->fence = (uint64_t)a->stat.mzxid;
+    participant->token = facts.token;
     *record = (struct hf__record){
-        .is_held = party->is_holder,
-        .slot = party->taken < 0 ? -1 : t->line.taken[party->taken].child.slot,
+        .is_held = participant->is_holder,
+        .slot = participant->taken < 0
+                    ? -1
+                    : t->line.taken[participant->taken].child.slot,
         .holder_lives = -1,
         .remaining_us = -1,
         .acquired_us = facts.acquired_us,
         .owner = facts.owner};
-    to->is_waiting = !party->is_holder;
-    if (party->claim >= 0) {
-        record->lock_mode = t->line.claims[party->claim].child.lock_mode;
+    to->is_waiting = !participant->is_holder;
+    if (participant->claim >= 0) {
+        record->lock_mode = t->line.claims[participant->claim].child.lock_mode;
     }
-    if (party->is_holder) {
-        record->fence = party->fence;
-        record->token = party->claim < 0
+    if (participant->is_holder) {
+        record->fence = participant->fence;
+        record->token = participant->claim < 0
                             ? facts.token
-                            : t->line.claims[party->claim].child.token;
+                            : t->line.claims[participant->claim].child.token;
     }
 }
 
@@ -211,10 +217,12 @@ static void tell_record(struct hf__zk_task *t, const struct hf__record *record)
     }
 }
 
-static void tell_crowd(struct hf__zk_task *t, const struct hf__party *party)
+static void tell_participants(struct hf__zk_task *t,
+                              const struct hf__participant_info *participant)
 {
-    if (t->op->ret_crowd != NULL &&
-        hf__crowd_add(t->op->ret_crowd, party) != HF_OK) {
+    if (t->op->ret_participants != NULL &&
+        hf__participant_list_add(t->op->ret_participants, participant) !=
+            HF_OK) {
         t->verdict =
             hf__fail(t->op->err, HF_ENOMEM, "out of memory for a look");
     }
@@ -234,21 +242,21 @@ bool hf__zk_look_take(struct hf__zk_task *t)
     struct hf__record record;
 
     describe_free(t, &record);
-    for (int k = 0; k < t->n_parties; k++) {
+    for (int k = 0; k < t->n_participants; k++) {
         const struct hf__zk_answer *a = hf__zk_answered(t, t->looked + k);
-        struct hf__party party;
+        struct hf__participant_info participant;
 
         is_whole &= a->rc == ZOK || a->rc == ZNONODE;
         if (a->rc != ZOK) {
             continue; /* it has just gone */
         }
-        read_party(t, &t->parties[k], a, &party);
-        if (!party.is_waiting &&
-            (!has_record || is_the_meant(t, &party.record))) {
-            record = party.record;
+        read_participant(t, &t->participants[k], a, &participant);
+        if (!participant.is_waiting &&
+            (!has_record || is_the_meant(t, &participant.record))) {
+            record = participant.record;
             has_record = true;
         }
-        tell_crowd(t, &party);
+        tell_participants(t, &participant);
     }
     tell_record(t, &record);
     return is_whole;
@@ -280,7 +288,7 @@ static void settle_reason(struct hf__zk_task *t)
 }
 
 /* Who could not be read is no reason to hide what has been done. */
-static void take_parties(struct hf__zk_task *t)
+static void take_participants(struct hf__zk_task *t)
 {
     bool is_whole = hf__zk_look_take(t);
 
@@ -294,12 +302,12 @@ static void take_parties(struct hf__zk_task *t)
 
 void hf__zk_tell(struct hf__zk_task *t)
 {
-    if (t->op->ret_crowd == NULL) {
+    if (t->op->ret_participants == NULL) {
         hf__zk_look_add_one(t);
     } else if (!hf__zk_look_add_all(t)) {
         return;
     }
-    hf__zk_then(t, take_parties);
+    hf__zk_then(t, take_participants);
 }
 
 static void take_listing(struct hf__zk_task *t)
@@ -339,7 +347,8 @@ void hf__zk_inspect(struct hf__zk_task *t)
  * whoever enters later has a higher one.
  */
 
-static bool is_meant(const struct hf__zk_task *t, const struct hf__zk_party *p)
+static bool is_meant(const struct hf__zk_task *t,
+                     const struct hf__zk_participant *p)
 {
     return p->is_holder && (t->broken == 0 || t->broken == p->fence);
 }
@@ -348,8 +357,8 @@ static int count_meant(const struct hf__zk_task *t)
 {
     int n = 0;
 
-    for (int i = 0; i < t->n_parties; i++) {
-        n += is_meant(t, &t->parties[i]) ? 1 : 0;
+    for (int i = 0; i < t->n_participants; i++) {
+        n += is_meant(t, &t->participants[i]) ? 1 : 0;
     }
     return n;
 }
@@ -358,11 +367,11 @@ static uint64_t highest_meant(const struct hf__zk_task *t)
 {
     uint64_t highest = 0;
 
-    for (int i = 0; i < t->n_parties; i++) {
-        uint64_t fence = t->parties[i].fence;
+    for (int i = 0; i < t->n_participants; i++) {
+        uint64_t fence = t->participants[i].fence;
 
-        highest =
-            is_meant(t, &t->parties[i]) && fence > highest ? fence : highest;
+        highest = is_meant(t, &t->participants[i]) && fence > highest ? fence
+                                                                      : highest;
     }
     return highest;
 }
@@ -427,8 +436,8 @@ static void cut_lock(struct hf__zk_task *t, const struct hf__token *token)
 static void cut(struct hf__zk_task *t)
 {
     t->lock_at = -1;
-    for (int i = 0; i < t->n_parties; i++) {
-        const struct hf__zk_party *p = &t->parties[i];
+    for (int i = 0; i < t->n_participants; i++) {
+        const struct hf__zk_participant *p = &t->participants[i];
 
         if (!is_meant(t, p)) {
             continue;

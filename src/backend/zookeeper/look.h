@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Telling who is there, of what an operation has listed: in its record and, for
- * an INSPECT, in its crowd. What is to be read is added to the next requests.
- * Thread: the session's.
+ * an INSPECT, in its list of participants. What is to be read is added to the
+ * next requests. Thread: the session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_LOOK_H
 #define HF_BACKEND_ZOOKEEPER_LOOK_H
@@ -12,7 +12,7 @@
 struct hf__zk_task;
 
 /* A node that is read to tell who it is. */
-struct hf__zk_party {
+struct hf__zk_participant {
     int claim;              /* in the line; −1: it is the simple recipe's */
     int taken;              /* the slot that it has, in the line; −1: none */
     struct hf__token token; /* of the simple recipe's, if it says so */

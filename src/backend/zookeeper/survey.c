@@ -4,7 +4,7 @@
  * folder that is not named as we would name it is nothing of ours. Called by
  * the session's thread.
  */
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -120,7 +120,7 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
 
 struct inspection {
     struct hf__op op;
-    struct hf__crowd crowd;
+    struct hf__participant_list participants;
     hf_error err;
 };
 
@@ -138,7 +138,7 @@ struct listing {
 static void end_inspections(struct inspection **list)
 {
     for (int i = 0; *list != NULL && i < INSPECTED; i++) {
-        hf__free((*list)[i].crowd.list);
+        hf__free((*list)[i].participants.list);
     }
     hf__free(*list);
 }
@@ -148,11 +148,12 @@ static void tell(struct listing *l, const struct inspection *one)
     const char *name = one->op.key.bytes + l->prefix->name_at;
     size_t length = (size_t)(one->op.key.length - l->prefix->name_at);
 
-    for (int i = 0; i < one->crowd.n && !l->is_over; i++) {
-        const struct hf__party *party = &one->crowd.list[i];
+    for (int i = 0; i < one->participants.n && !l->is_over; i++) {
+        const struct hf__participant_info *participant =
+            &one->participants.list[i];
 
-        l->is_over = !party->is_waiting &&
-                     l->fn(l->arg, name, length, &party->record) != 0;
+        l->is_over = !participant->is_waiting &&
+                     l->fn(l->arg, name, length, &participant->record) != 0;
     }
 }
 
@@ -192,7 +193,7 @@ static int inspect_some(struct listing *l, const struct keys *keys, size_t at,
                                      .result = HF_EUNAVAIL,
                                      .key = keys->list[at + (size_t)n],
                                      .slot = -1,
-                                     .ret_crowd = &list[n].crowd,
+                                     .ret_participants = &list[n].participants,
                                      .err = &list[n].err};
         ops[n] = &list[n].op;
     }

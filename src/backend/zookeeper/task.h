@@ -97,13 +97,13 @@ struct hf__zk_task {
 
     /* What was seen at the name. */
     bool has_folder;
-    uint64_t folder_born;         /* its zxid */
-    uint64_t changed;             /* zxid of the last child made or deleted */
-    struct hf__zk_line line;      /* its names are answers' of this batch */
-    struct hf__zk_party *parties; /* or the one */
-    int n_parties;
+    uint64_t folder_born;    /* its zxid */
+    uint64_t changed;        /* zxid of the last child made or deleted */
+    struct hf__zk_line line; /* its names are answers' of this batch */
+    struct hf__zk_participant *participants; /* or the one */
+    int n_participants;
     int looked; /* the first of the requests that read them */
-    struct hf__zk_party one;
+    struct hf__zk_participant one;
 };
 
 /* ---- task.c: the next requests */

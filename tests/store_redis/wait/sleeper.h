@@ -7,8 +7,8 @@
 #ifndef HF_TESTS_STORE_REDIS_WAIT_SLEEPER_H
 #define HF_TESTS_STORE_REDIS_WAIT_SLEEPER_H
 
+#include "src/backend/compatibility.h"
 #include "src/backend/conn.h"
-#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 #include "tests/servers/redis.h"
 

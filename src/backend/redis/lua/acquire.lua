@@ -58,7 +58,7 @@ if mode == 'x' and not crowd and not void and not is_held and
     return its_owner and its_owner ~= token and -fence or fence
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 local at = look()
 local mine = at.grants[token]

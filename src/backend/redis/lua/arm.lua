@@ -39,7 +39,7 @@ if not crowd and is_held then
     return stay(expires - now)
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 -- include: wake.lua
 
 local at = look()

@@ -5,7 +5,7 @@
 
 -- include: seize.lua
 -- include: free.lua
--- include: crowd.lua
+-- include: compatibility.lua
 -- include: wake.lua
 
 local meant = tonumber(ARGV[2])

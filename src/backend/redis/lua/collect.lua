@@ -4,7 +4,7 @@
 -- how long.
 -- {'ok', how many were deleted: 0 or 1, how many of these had expired}
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 local at = look()
 local since = expires -- it is over, or was freed

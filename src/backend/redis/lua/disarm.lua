@@ -20,7 +20,7 @@ if not (is_there and is_woken) or is_taken then
     return {'ok'}
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 -- include: wake.lua
 
 here, is_leaving = client, true

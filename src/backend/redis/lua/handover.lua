@@ -19,7 +19,7 @@ if is_held and owner == ARGV[1] and not crowd and not is_over then
     return pass_on()
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 local at = look()
 local mine = at.grants[ARGV[1]]

@@ -2,7 +2,7 @@
 -- INSPECT: who is at the name. ARGV: '', '1' if all are to be told of.
 -- {'ok', name, holders by slot and age …, those in line …}
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 local at = look()
 local reply = {'ok', tell_name(at)}

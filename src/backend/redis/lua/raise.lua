@@ -5,7 +5,7 @@
 
 local given = tonumber(ARGV[2])
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 if owner == ARGV[1] then
     if given > fence then

@@ -3,7 +3,7 @@
 -- every script; in those for several operations once, run for each.
 --
 -- KEYS: 1 the record, a hash; 2 those who sleep, see wake.lua; 3 the line and
--- 4 those beside one another, see crowd.lua. ARGV[1] is the token that asks, or
+-- 4 those beside one another, see compatibility.lua. ARGV[1] is the token that asks, or
 -- ''. Of the record what every name has is read; its field `more` says that
 -- there may be others, `crowd` among them that there may be a 3 or a 4. So a
 -- name that one holds alone costs one short read. A reply to its claims is the

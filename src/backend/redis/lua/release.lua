@@ -51,7 +51,7 @@ if is_ours and not crowd and not is_unsure and (shows or not is_member) and
     return fence
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 -- include: wake.lua
 
 -- What of this token is still under way must not have the name.

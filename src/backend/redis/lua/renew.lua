@@ -18,7 +18,7 @@ if is_held and owner == token then
     return fence
 end
 
--- include: crowd.lua
+-- include: compatibility.lua
 
 local at = look()
 local mine = at.grants[token]

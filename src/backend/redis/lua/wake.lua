@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Telling those who wait. It stands behind crowd.lua, in scripts by which a
+-- Telling those who wait. It stands behind compatibility.lua, in scripts by which a
 -- name may become free.
 --
 -- Who sleeps in no line is a member of KEYS[2], scored by when it came: the

@@ -5,8 +5,8 @@
  * for every store, and the list that is made for people. Pure but for the
  * list's memory. Thread: any.
  */
-#ifndef HF_BACKEND_CROWD_H
-#define HF_BACKEND_CROWD_H
+#ifndef HF_BACKEND_COMPATIBILITY_H
+#define HF_BACKEND_COMPATIBILITY_H
 
 #include "src/backend/backend.h"
 
@@ -63,25 +63,27 @@ HF_MODULE_API int hf__tell_misfit(const struct hf__op *, int slots_held);
 /* ---- for people */
 
 /* One who holds the name, or waits in line for it. */
-struct hf__party {
+struct hf__participant_info {
     bool is_waiting;
     struct hf__record record; /* of the grant; of one who waits: owner, manner,
                                  and in acquired_us since when */
 };
 
 /* Holders, then those in line in their order; all zero is empty. */
-struct hf__crowd {
-    struct hf__party *list;
+struct hf__participant_list {
+    struct hf__participant_info *list;
     int n;
     int room;
 };
 
 /* HF_OK, or HF_ENOMEM: then it is as before. */
-HF_MODULE_API HF_MUST_CHECK int hf__crowd_add(struct hf__crowd *,
-                                              const struct hf__party *);
-void hf__crowd_free(struct hf__crowd *);
+HF_MODULE_API HF_MUST_CHECK int
+hf__participant_list_add(struct hf__participant_list *,
+                         const struct hf__participant_info *);
+void hf__participant_list_free(struct hf__participant_list *);
 /* The holder whose lease ends first; without any, `record`. */
-const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *,
-                                                const struct hf__record *);
+const struct hf__record *
+hf__participant_list_first_to_end(const struct hf__participant_list *,
+                                  const struct hf__record *);
 
 #endif

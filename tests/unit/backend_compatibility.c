@@ -3,7 +3,7 @@
  * The rule by which claims enter, against a statement of it that is slow and
  * plain, for every scene of a few holders and a few in line.
  */
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -260,16 +260,16 @@ TEST(a_misfit_tells_both_numbers)
 
 TEST(a_crowd_grows_and_keeps_its_order)
 {
-    struct hf__crowd crowd = {0};
+    struct hf__participant_list crowd = {0};
 
     for (int i = 0; i < 100; i++) {
-        struct hf__party party = {.record = {.slot = i}};
-        EXPECT_IS(hf__crowd_add(&crowd, &party), HF_OK);
+        struct hf__participant_info party = {.record = {.slot = i}};
+        EXPECT_IS(hf__participant_list_add(&crowd, &party), HF_OK);
     }
     EXPECT_IS(crowd.n, 100);
     for (int i = 0; i < 100; i++) {
         EXPECT_IS(crowd.list[i].record.slot, i);
     }
-    hf__crowd_free(&crowd);
+    hf__participant_list_free(&crowd);
     EXPECT_IS(crowd.n, 0);
 }

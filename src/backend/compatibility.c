@@ -4,7 +4,7 @@
  * before those who came first. Which grants and tickets still count is the
  * store's to say. Thread: any.
  */
-#include "src/backend/crowd.h"
+#include "src/backend/compatibility.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -150,32 +150,34 @@ int hf__tell_misfit(const struct hf__op *op, int slots_held)
 
 /* ---- for people */
 
-int hf__crowd_add(struct hf__crowd *crowd, const struct hf__party *party)
+int hf__participant_list_add(struct hf__participant_list *participants,
+                             const struct hf__participant_info *participant)
 {
-    if (crowd->n == crowd->room) {
-        int room = crowd->room == 0 ? 4 : 2 * crowd->room;
-        struct hf__party *list =
-            hf__resize(crowd->list, (size_t)room * sizeof *list);
+    if (participants->n == participants->room) {
+        int room = participants->room == 0 ? 4 : 2 * participants->room;
+        struct hf__participant_info *list =
+            hf__resize(participants->list, (size_t)room * sizeof *list);
 
         if (list == NULL) {
             return HF_ENOMEM;
         }
-        crowd->list = list;
-        crowd->room = room;
+        participants->list = list;
+        participants->room = room;
     }
-    crowd->list[crowd->n++] = *party;
+    participants->list[participants->n++] = *participant;
     return HF_OK;
 }
 
-const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *crowd,
-                                                const struct hf__record *record)
+const struct hf__record *hf__participant_list_first_to_end(
+    const struct hf__participant_list *participants,
+    const struct hf__record *record)
 {
     const struct hf__record *first = NULL;
 
-    for (int i = 0; i < crowd->n; i++) {
-        const struct hf__record *one = &crowd->list[i].record;
+    for (int i = 0; i < participants->n; i++) {
+        const struct hf__record *one = &participants->list[i].record;
 
-        if (!crowd->list[i].is_waiting &&
+        if (!participants->list[i].is_waiting &&
             (first == NULL || one->remaining_us < first->remaining_us)) {
             first = one;
         }
@@ -183,8 +185,8 @@ const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *crowd,
     return first == NULL ? record : first;
 }
 
-void hf__crowd_free(struct hf__crowd *crowd)
+void hf__participant_list_free(struct hf__participant_list *participants)
 {
-    hf__free(crowd->list);
-    *crowd = (struct hf__crowd){0};
+    hf__free(participants->list);
+    *participants = (struct hf__participant_list){0};
 }

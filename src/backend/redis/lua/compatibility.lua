@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Those at a name and the rule by which claims enter, which is crowd.c's.
+-- Those at a name and the rule by which claims enter, which is compatibility.c's.
 -- Stands behind common.lua, in scripts that need it and where they do.
 --
 -- KEYS[3] is a sorted set, the tokens in line by arrival. KEYS[4] is a hash:
@@ -70,7 +70,7 @@ local function read_line(at, facts, seen)
     end
 end
 
-local function read_crowd(at)
+local function read_participants(at)
     local flat = call('HGETALL', KEYS[4])
     local facts, seen = {}, {}
     for i = 1, #flat, 2 do
@@ -99,7 +99,7 @@ local function look()
                          fence = fence, expires = expires}
     end
     if crowd then
-        read_crowd(at)
+        read_participants(at)
     end
     if not is_there then
         for _, g in pairs(at.grants) do
