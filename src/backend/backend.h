@@ -46,7 +46,7 @@ struct hf__key {
 struct hf__participant_list;
 struct hf__cell_op;
 
-/* Does a claim that is BUSY leave a ticket, its place in the name's line? */
+/* Does a claim that is BUSY leave a ticket, its place in the name's queue? */
 enum hf__queueing {
     HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
     HF__QUEUE_BEHIND_SHARED, /* if shared ones of another mode could pass it for
@@ -61,11 +61,11 @@ enum hf__op_kind {
     HF__OP_RELEASE,  /* token owns it → free, fence kept; what the grant keeps
                         closed stays so unless `reopens`. OK · LOST (+ the
                         same). Also clears an expired one of ours. Its ticket
-                        leaves the line too (LOST, if that is all) */
+                        leaves the queue too (LOST, if that is all) */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
                         lease, keeping, owner, fence raised. OK (+ fence) ·
-                        LOST (+ the same) · BUSY (somebody else is in line, or
-                        the grant is not exclusive: release it) */
+                        LOST (+ the same) · BUSY (somebody else is in the queue,
+                        or the grant is not exclusive: release it) */
     HF__OP_RAISE,    /* token owns it → fence = max(fence, given); of several
                         grants no two have the same, so it may be higher.
                         OK (+ fence) · LOST · with HF_CAP_SESSION: ENOTSUP if
@@ -75,7 +75,7 @@ enum hf__op_kind {
                         attempt; idempotent by token: a second one renews the
                         lease and gives the same fence (after the lease ran
                         out it may be a higher one).
-                        Beside others, and in line: see compatibility.h.
+                        Beside others, and in the queue: see compatibility.h.
                         OK (+ fence, slot) · BUSY (+ record, is_queued; also a
                         new token, not unanswered, to go on with: what the old
                         one has, or gets yet, the store gives back) · EINVAL
@@ -114,7 +114,7 @@ struct hf__op {
     struct hf__lock_mode lock_mode; /* ACQUIRE · RENEW, RELEASE: how it was
                                  asked for, a hint; exclusive may be wrong */
     enum hf__queueing queueing;     /* ACQUIRE */
-    bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
+    bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in the queue */
     bool took_over; /* out: ACQUIRE: of one that nobody had given back */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
     struct hf__participant_list *ret_participants; /* INSPECT: who holds it (its
@@ -160,8 +160,9 @@ struct hf__watch {
     struct hf__key key;
     uint64_t fence;         /* as seen in BUSY */
     struct hf__token token; /* as seen in BUSY */
-    /* Of the waiter, if it stands in line, else zero. Then what differs does
-     * not matter: it fires once the waiter may enter, or its ticket is gone. */
+    /* Of the waiter, if it waits in the queue, else zero. Then what differs
+     * does not matter: it fires once the waiter may enter, or its ticket is
+     * gone. */
     struct hf__token ticket;
     struct hf__lock_mode lock_mode; /* how the waiter wants the name */
     bool has_fired;                 /* out: look again */
@@ -265,9 +266,10 @@ struct hf__backend {
                 hf__time deadline, hf_error *);
     /*
      * Optional: delete records whose key starts with the bytes of `prefix`:
-     * held by nobody for g->idle_us (0: now), not kept closed, nobody in line,
-     * the fence below the wall clock, so that the next is above it. Looks at
-     * some thousand, adds to *g, and says in g->at where to go on. As list().
+     * held by nobody for g->idle_us (0: now), not kept closed, nobody in the
+     * queue, the fence below the wall clock, so that the next is above it.
+     * Looks at some thousand, adds to *g, and says in g->at where to go on. As
+     * list().
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);

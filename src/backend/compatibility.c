@@ -31,16 +31,17 @@ bool hf__lock_modes_compatible(struct hf__lock_mode a, struct hf__lock_mode b)
 }
 
 /* Nobody's is not mine, though I have none. */
-static bool is_mine(const struct hf__stand *stand,
+static bool is_mine(const struct hf__contender *contender,
                     const struct hf__token *token)
 {
-    return !hf__token_is_zero(token) && hf__token_equal(&stand->token, token);
+    return !hf__token_is_zero(token) &&
+           hf__token_equal(&contender->token, token);
 }
 
-/* The lowest free slot once those in line before have had theirs; −1: none
+/* The lowest free slot once those in the queue before have had theirs; −1: none
  * is left for it. Which of the free ones it gets does not matter to them. */
-static int slot_left(const struct hf__stands *s, const struct hf__token *mine,
-                     int slots, int before)
+static int slot_left(const struct hf__holders_waiters *s,
+                     const struct hf__token *mine, int slots, int before)
 {
     bool is_taken[HF_SLOTS_MAX] = {false};
     int lowest = -1;
@@ -64,13 +65,13 @@ static int slot_left(const struct hf__stands *s, const struct hf__token *mine,
     return -1;
 }
 
-static enum hf__entry pass_holders(const struct hf__stands *s,
+static enum hf__entry pass_holders(const struct hf__holders_waiters *s,
                                    const struct hf__token *mine,
                                    struct hf__lock_mode lock_mode,
                                    int *ret_slot)
 {
     for (int i = 0; i < s->n_holders; i++) {
-        const struct hf__stand *holder = &s->holders[i];
+        const struct hf__contender *holder = &s->holders[i];
 
         if (is_mine(holder, mine) ||
             hf__lock_modes_compatible(holder->lock_mode, lock_mode)) {
@@ -86,7 +87,7 @@ static enum hf__entry pass_holders(const struct hf__stands *s,
     return HF__ENTRY_OPEN;
 }
 
-enum hf__entry hf__may_enter(const struct hf__stands *s,
+enum hf__entry hf__may_enter(const struct hf__holders_waiters *s,
                              const struct hf__token *mine,
                              struct hf__lock_mode lock_mode, int *ret_slot)
 {
@@ -100,8 +101,8 @@ enum hf__entry hf__may_enter(const struct hf__stands *s,
     if (has_slots && slot_left(s, mine, lock_mode.slots, 0) < 0) {
         return HF__ENTRY_HELD;
     }
-    for (int i = 0; i < s->n_line && !is_mine(&s->line[i], mine); i++) {
-        if (!hf__lock_modes_compatible(s->line[i].lock_mode, lock_mode)) {
+    for (int i = 0; i < s->n_waiters && !is_mine(&s->waiters[i], mine); i++) {
+        if (!hf__lock_modes_compatible(s->waiters[i].lock_mode, lock_mode)) {
             return HF__ENTRY_PROMISED;
         }
         before++;
@@ -111,19 +112,20 @@ enum hf__entry hf__may_enter(const struct hf__stands *s,
 }
 
 /* Grants of another lock mode that can follow one another for ever. */
-static bool is_any_stream(const struct hf__stand *stands, int n,
+static bool is_any_stream(const struct hf__contender *all, int n,
                           struct hf__lock_mode lock_mode)
 {
     for (int i = 0; i < n; i++) {
-        if (stands[i].lock_mode.mode != HF__MODE_EXCLUSIVE &&
-            !hf__lock_modes_compatible(stands[i].lock_mode, lock_mode)) {
+        if (all[i].lock_mode.mode != HF__MODE_EXCLUSIVE &&
+            !hf__lock_modes_compatible(all[i].lock_mode, lock_mode)) {
             return true;
         }
     }
     return false;
 }
 
-bool hf__leaves_ticket(const struct hf__stands *s, const struct hf__op *op)
+bool hf__leaves_ticket(const struct hf__holders_waiters *s,
+                       const struct hf__op *op)
 {
     switch (op->queueing) {
     case HF__QUEUE_NEVER:
@@ -132,7 +134,7 @@ bool hf__leaves_ticket(const struct hf__stands *s, const struct hf__op *op)
         return true;
     case HF__QUEUE_BEHIND_SHARED:
         return is_any_stream(s->holders, s->n_holders, op->lock_mode) ||
-               is_any_stream(s->line, s->n_line, op->lock_mode);
+               is_any_stream(s->waiters, s->n_waiters, op->lock_mode);
     }
     HF_ASSERT(false && "a queueing of no kind");
     return false;

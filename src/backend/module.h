@@ -30,8 +30,8 @@
     X(struct hf__lock_mode)                                                    \
     X(struct hf__record)                                                       \
     X(struct hf__participant_list)                                             \
-    X(struct hf__stand)                                                        \
-    X(struct hf__stands)                                                       \
+    X(struct hf__contender)                                                    \
+    X(struct hf__holders_waiters)                                              \
     X(struct hf__participant_info)                                             \
     X(struct hf__watch)                                                        \
     X(struct hf__head)                                                         \

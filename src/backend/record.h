@@ -60,7 +60,7 @@ _Static_assert(sizeof(struct hf__owner) ==
  * by its next wait(), or by one for nobody. Not told outside. Its turn is told
  * it, so it may sleep on when another holds the name than it saw. */
 #define HF__CAP_WAIT_LEAVES (1U << 29)
-/* All who wait there stand in line, asked for as fair or not. */
+/* All who wait there stand in the queue, asked for as fair or not. */
 #define HF__CAP_QUEUES (1U << 28)
 /* What has the locks may be another server later (facts.place). listen() ends,
  * with a negative status, as soon as that of its session has them no more. It
@@ -88,7 +88,7 @@ struct hf__lock_mode {
 struct hf__record {
     bool is_held;     /* a token owns it and the lease runs */
     bool is_kept;     /* free, but closed until keep_us have passed */
-    bool is_promised; /* free, but somebody in line goes first */
+    bool is_promised; /* free, but somebody in the queue goes first */
     struct hf__lock_mode lock_mode;
     int slot;               /* of HF__MODE_SLOTS */
     int holder_lives;       /* 1, 0, or −1: the store can't tell */

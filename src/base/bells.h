@@ -11,9 +11,9 @@
  * and acquires in a loop would always win against the sleeper's wake-up, and
  * starve it.
  *
- * Who waits in line sleeps on a bell of its own, told apart by its token: it
- * is rung when its turn has come, and needs no grace, for the order is kept by
- * the store. Beside the bells are stamps: when each of those was last seen.
+ * Who waits in the queue sleeps on a bell of its own, told apart by its token:
+ * it is rung when its turn has come, and needs no grace, for the order is kept
+ * by the store. Beside the bells are stamps: when each of those was last seen.
  *
  * All of it is only a hint. A sleeper that was killed stays counted, which
  * costs a call; one that was not woken looks by itself. Thread: any.
@@ -55,7 +55,7 @@ struct hf__belfry {
 /* Near its place by hash a stamp is looked for among so many. */
 #define HF__STAMP_REACH 8
 
-/* When those who wait in line were last seen, by the boot clock. In shared
+/* When those who wait in the queue were last seen, by the boot clock. In shared
  * memory; all zero is never. Each has a stamp of its own, told apart by 24
  * bits, so that one who waits elsewhere keeps no dead one alive; where too
  * many are near each other the one that was not seen longest loses its own. */
@@ -96,8 +96,8 @@ void hf__bells_taken(struct hf__bells *, struct hf__chime,
                      const struct hf__lobby *lobby);
 void hf__bells_freed(struct hf__bells *, struct hf__chime);
 
-/* Wake all who sleep there, without grace: the one in line whose turn has come,
- * or all at a name that several may have. */
+/* Wake all who sleep there, without grace: the one in the queue whose turn has
+ * come, or all at a name that several may have. */
 void hf__bells_ring(struct hf__bells *, struct hf__chime);
 
 /* A watch of this process on the name fired: it goes first, once. */

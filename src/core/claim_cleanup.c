@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settling what nobody waits for. This file decides when a token that may
- * own a name, or stand in its line, is given back, and when that is no longer
+ * own a name, or stand in its queue, is given back, and when that is no longer
  * needed. Runs on whoever executed the request, on the runner and on the
  * timer thread; blocks nobody, but a new claim of this client on the name waits
  * until it is done.
@@ -87,7 +87,7 @@ void hf__claim_cleanup_from_attempt(struct hf__request *q)
     hf__claim_hear(c);
     if (hf__claim_may_be_there(c)) {
         hf__name_queue_met(
-            c, q->op.result); /* who is in line waits for the rest */
+            c, q->op.result); /* who is in the queue waits for the rest */
         give_back(c);
     } else {
         end_cleanup(c);

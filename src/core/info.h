@@ -11,10 +11,11 @@
 struct hf_info {
     struct hf__link link; /* in the list that is being collected */
     struct hf__record record;
-    bool is_waiting;             /* one who stands in line */
-    struct hf_info *participant; /* all holders, then all in line; NULL: none */
+    bool is_waiting;             /* one who waits in the queue */
+    struct hf_info *participant; /* all holders, then all in the queue; NULL:
+                                    none */
     int n_holders;               /* −1: the store does not tell */
-    int n_waiters;               /* −1: the store keeps no line */
+    int n_waiters;               /* −1: the store keeps no queue */
     char name[HF_NAME_MAX + 1];
 };
 

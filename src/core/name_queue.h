@@ -18,7 +18,8 @@ struct hf__claim;
 /* Where a claim stands in its queue; under the client's mutex. */
 enum hf__waiter_state {
     HF__WAITER_OUT,          /* not there */
-    HF__WAITER_UNQUEUED,     /* beside the line: asks the store when it likes */
+    HF__WAITER_UNQUEUED,     /* beside the queue: asks the store when it
+                                likes */
     HF__WAITER_QUEUED,       /* in the queue; asks the store when it is first */
     HF__WAITER_HANDING_OVER, /* being handed the lock by its holder */
     HF__WAITER_HANDED_OVER   /* handed over; see granted_… */
@@ -37,7 +38,7 @@ enum hf__use {
  * more than the one before. */
 enum hf__store_has {
     HF__STORE_HAS_NOTHING,
-    HF__STORE_HAS_TICKET,  /* a place in its line */
+    HF__STORE_HAS_TICKET,  /* a place in its queue */
     HF__STORE_HAS_UNKNOWN, /* it was asked, and has not answered since */
     HF__STORE_HAS_GRANT
 };
@@ -61,7 +62,7 @@ struct hf__name_queue {
 /* Enter the claim's queue, making it if need be: in the queue, or beside it.
  * HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__name_queue_enter(struct hf__claim *);
-/* Take the claim out of its line, and wake the next, unless it is HANDING_OVER
+/* Take the claim out of its queue, and wake the next, unless it is HANDING_OVER
  * or HANDED_OVER. Gives how it stands afterwards. */
 enum hf__waiter_state hf__name_queue_withdraw(struct hf__claim *);
 /* Leave while being HANDING_OVER the lock: whoever ends the hand-over gives it

@@ -100,7 +100,7 @@ static int check_keep(const char *what, int64_t ms, hf_error *err)
 /* What keeps a name closed, keeps it closed for all. */
 static int check_lock_mode(const hf_acquire_opts *opts, hf_error *err)
 {
-    bool is_beside = opts->shared != 0 || opts->slots != 0;
+    bool is_one_of_several = opts->shared != 0 || opts->slots != 0;
 
     if (opts->slots < 0 || opts->slots > HF_SLOTS_MAX) {
         return hf__fail(err, HF_EINVAL,
@@ -112,7 +112,7 @@ static int check_lock_mode(const hf_acquire_opts *opts, hf_error *err)
                         "shared and slots exclude each other: shared has no "
                         "limit, slots are one");
     }
-    if (is_beside && opts->min_hold_ms != 0) {
+    if (is_one_of_several && opts->min_hold_ms != 0) {
         return hf__fail(err, HF_EINVAL,
                         "min_hold_ms is for a lock that one holds alone: leave "
                         "out %s, or min_hold_ms",

@@ -58,7 +58,7 @@ static void connect_done(struct hf__request *q)
     }
 }
 
-/* Stand in the line. Under the mutex. */
+/* Stand in the queue. Under the mutex. */
 static void enter(struct hf_client *c, struct hf__unready *u)
 {
     u->is_queued = true;

@@ -63,8 +63,8 @@ static void allow_reason(const struct play *play, struct turn *t)
 
 static bool has_left_line(const struct play *play, const struct hf__op *op)
 {
-    for (int i = 0; i < play->model.line.n; i++) {
-        if (hf__token_equal(&play->model.line.list[i]->token, &op->token)) {
+    for (int i = 0; i < play->model.waiters.n; i++) {
+        if (hf__token_equal(&play->model.waiters.list[i]->token, &op->token)) {
             return true;
         }
     }
@@ -87,8 +87,8 @@ static void allow_promise(const struct play *play, struct turn *t)
 static bool is_any_let_in(const struct play *play,
                           struct hf__lock_mode lock_mode)
 {
-    for (int i = 0; i < play->model.line.n; i++) {
-        const struct hf__participant *waiter = play->model.line.list[i];
+    for (int i = 0; i < play->model.waiters.n; i++) {
+        const struct hf__participant *waiter = play->model.waiters.list[i];
 
         if (hf__lock_modes_compatible(waiter->lock_mode, lock_mode)) {
             return true;

@@ -47,7 +47,7 @@ static void put_line_aside(void *s, const struct hf__op *op)
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL) {
-        put_aside(&name->line, -1);
+        put_aside(&name->waiters, -1);
     }
 }
 
@@ -75,7 +75,7 @@ static void put_line_back(void *s, const struct hf__op *op)
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL && aside.n > 0) {
-        put_back(&name->line);
+        put_back(&name->waiters);
     }
 }
 
@@ -116,8 +116,8 @@ void tickets_live_for_ever(void *s, struct hf__op *op)
     HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
-    for (int i = 0; name != NULL && i < name->line.n; i++) {
-        name->line.list[i]->seen_us = name->now_us;
+    for (int i = 0; name != NULL && i < name->waiters.n; i++) {
+        name->waiters.list[i]->seen_us = name->now_us;
     }
 }
 
@@ -125,10 +125,10 @@ void asking_again_begins_anew(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
-    int n = name == NULL ? 0 : name->line.n;
+    int n = name == NULL ? 0 : name->waiters.n;
 
     for (int i = 0; op->kind == HF__OP_ACQUIRE && i + 1 < n; i++) {
-        struct hf__participant **at = &name->line.list[i];
+        struct hf__participant **at = &name->waiters.list[i];
 
         if (hf__token_equal(&at[0]->token, &op->token)) {
             struct hf__participant *t = at[0];
@@ -159,7 +159,7 @@ void grant_keeps_ticket(void *s, struct hf__op *op)
     HF_SCOPED_FAMILY(&hf__mem_stores);
     name = name_of(s, op);
     HF_ASSERT(name != NULL);
-    t = hf__participants_add(&name->line, -1);
+    t = hf__participants_add(&name->waiters, -1);
     HF_ASSERT(t != NULL);
     t->token = op->token;
     t->lock_mode = op->lock_mode;

@@ -18,10 +18,10 @@ enum { NAMES_MAX = 64, STEPS = 20, TOKENS = 7, VERDICTS = 6000, LATE_MS = 900 };
 
 /* A name as it should be: holders by age, the line by arrival. */
 struct model {
-    struct hf__stand holders[TOKENS];
-    struct hf__stand line[TOKENS];
+    struct hf__contender holders[TOKENS];
+    struct hf__contender waiters[TOKENS];
     int n_holders;
-    int n_line;
+    int n_waiters;
     uint64_t fence;
 };
 
@@ -53,7 +53,7 @@ static struct hf__token token_of(int who)
 
 /* ---- the model */
 
-static int place_in(const struct hf__stand *list, int n,
+static int place_in(const struct hf__contender *list, int n,
                     const struct hf__token *token)
 {
     for (int i = 0; i < n; i++) {
@@ -64,7 +64,7 @@ static int place_in(const struct hf__stand *list, int n,
     return -1;
 }
 
-static bool take_out(struct hf__stand *list, int *n,
+static bool take_out(struct hf__contender *list, int *n,
                      const struct hf__token *token)
 {
     int at = place_in(list, *n, token);
@@ -77,27 +77,28 @@ static bool take_out(struct hf__stand *list, int *n,
     return true;
 }
 
-static struct hf__stands stands_of(const struct model *m)
+static struct hf__holders_waiters stands_of(const struct model *m)
 {
-    return (struct hf__stands){m->holders, m->n_holders, m->line, m->n_line};
+    return (struct hf__holders_waiters){m->holders, m->n_holders, m->waiters,
+                                        m->n_waiters};
 }
 
 static void expect_wait(struct model *m, struct asked *a)
 {
-    struct hf__stands s = stands_of(m);
+    struct hf__holders_waiters s = stands_of(m);
 
     a->result = HF_BUSY;
-    a->is_queued = place_in(m->line, m->n_line, &a->op.token) >= 0;
+    a->is_queued = place_in(m->waiters, m->n_waiters, &a->op.token) >= 0;
     if (!a->is_queued && hf__leaves_ticket(&s, &a->op)) {
         a->is_queued = true;
-        m->line[m->n_line++] =
-            (struct hf__stand){a->op.token, a->op.lock_mode, -1};
+        m->waiters[m->n_waiters++] =
+            (struct hf__contender){a->op.token, a->op.lock_mode, -1};
     }
 }
 
 static void expect_acquire(struct model *m, struct asked *a)
 {
-    struct hf__stands s = stands_of(m);
+    struct hf__holders_waiters s = stands_of(m);
     int at = place_in(m->holders, m->n_holders, &a->op.token);
     enum hf__entry entry;
 
@@ -108,9 +109,9 @@ static void expect_acquire(struct model *m, struct asked *a)
     }
     entry = hf__may_enter(&s, &a->op.token, a->op.lock_mode, &a->slot);
     if (entry == HF__ENTRY_OPEN) {
-        (void)take_out(m->line, &m->n_line, &a->op.token);
+        (void)take_out(m->waiters, &m->n_waiters, &a->op.token);
         m->holders[m->n_holders++] =
-            (struct hf__stand){a->op.token, a->op.lock_mode, a->slot};
+            (struct hf__contender){a->op.token, a->op.lock_mode, a->slot};
         return;
     }
     a->slot = -1;
@@ -132,7 +133,7 @@ static void expect(struct model *m, struct asked *a)
     } else if (a->op.kind == HF__OP_RELEASE) {
         a->result =
             take_out(m->holders, &m->n_holders, &a->op.token) ? HF_OK : HF_LOST;
-        (void)take_out(m->line, &m->n_line, &a->op.token);
+        (void)take_out(m->waiters, &m->n_waiters, &a->op.token);
     } else {
         a->result = is_held ? HF_OK : HF_CONFLICT;
         m->n_holders = 0;
@@ -198,14 +199,14 @@ static void compare(struct model *m, const struct asked *a)
 
 static int by_slot(const void *x, const void *y)
 {
-    const struct hf__stand *a = x;
-    const struct hf__stand *b = y;
+    const struct hf__contender *a = x;
+    const struct hf__contender *b = y;
 
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
 static void expect_party(const struct hf__participant_list *crowd, int i,
-                         const struct hf__stand *stand)
+                         const struct hf__contender *stand)
 {
     const struct hf__record *found = &crowd->list[i].record;
     char label[8];
@@ -230,15 +231,15 @@ static void compare_crowd(struct hf__conn *conn, struct model *m,
         hf__conn_execute(conn, &op, 1, hf__after_ms(hf__now(), 30000), &err),
         HF_OK);
     EXPECT_IS(op->result, HF_OK);
-    EXPECT_IS(crowd.n, m->n_holders + m->n_line);
+    EXPECT_IS(crowd.n, m->n_holders + m->n_waiters);
     if (m->n_holders > 1 && m->holders[0].slot >= 0) {
         qsort(m->holders, (size_t)m->n_holders, sizeof m->holders[0], by_slot);
     }
     for (int i = 0; i < m->n_holders; i++) {
         expect_party(&crowd, i, &m->holders[i]);
     }
-    for (int i = 0; i < m->n_line; i++) {
-        expect_party(&crowd, m->n_holders + i, &m->line[i]);
+    for (int i = 0; i < m->n_waiters; i++) {
+        expect_party(&crowd, m->n_holders + i, &m->waiters[i]);
     }
     hf__participant_list_free(&crowd);
 }

@@ -19,11 +19,11 @@ TEST(the_record_says_where_more_is_to_be_found)
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
-    EXPECT_IS(crowd_of(db, "job"), HF__CROWD_BESIDE);
+    EXPECT_IS(crowd_of(db, "job"), HF__HAS_HOLDERS);
     EXPECT_IS(want(&bob, "job", ALONE), HF_BUSY);
-    EXPECT_IS(crowd_of(db, "job"), HF__CROWD_BESIDE | HF__CROWD_LINE);
+    EXPECT_IS(crowd_of(db, "job"), HF__HAS_HOLDERS | HF__HAS_WAITERS);
     EXPECT_IS(release(&alice, "job"), HF_OK);
-    EXPECT((crowd_of(db, "job") & HF__CROWD_LINE) != 0);
+    EXPECT((crowd_of(db, "job") & HF__HAS_WAITERS) != 0);
     EXPECT_IS(want(&bob, "job", ALONE), HF_OK);
     EXPECT_IS(crowd_of(db, "job"), 0);
     EXPECT_IS(number(db, "SELECT COUNT(*) FROM holdfast_ticket"), 0);

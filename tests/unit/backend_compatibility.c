@@ -37,12 +37,12 @@ static bool can_stand(const struct hf__lock_mode *all, int n)
     return all[0].mode == HF__MODE_SLOTS && n <= all[0].slots;
 }
 
-static bool is_me(const struct hf__stand *stand, const struct hf__token *me)
+static bool is_me(const struct hf__contender *stand, const struct hf__token *me)
 {
     return memcmp(stand->token.bytes, me->bytes, sizeof me->bytes) == 0;
 }
 
-static int lowest_free_slot(const struct hf__stands *s,
+static int lowest_free_slot(const struct hf__holders_waiters *s,
                             const struct hf__token *me, int from)
 {
     for (int i = 0; i < s->n_holders; i++) {
@@ -53,7 +53,7 @@ static int lowest_free_slot(const struct hf__stands *s,
     return from;
 }
 
-static enum hf__entry plainly(const struct hf__stands *s,
+static enum hf__entry plainly(const struct hf__holders_waiters *s,
                               const struct hf__token *me,
                               struct hf__lock_mode lock_mode, int *ret_slot)
 {
@@ -76,8 +76,8 @@ static enum hf__entry plainly(const struct hf__stands *s,
     if (!can_stand(all, n)) {
         return HF__ENTRY_HELD;
     }
-    for (int i = 0; i < s->n_line && !is_me(&s->line[i], me); i++) {
-        all[n++] = s->line[i].lock_mode;
+    for (int i = 0; i < s->n_waiters && !is_me(&s->waiters[i], me); i++) {
+        all[n++] = s->waiters[i].lock_mode;
         if (!can_stand(all, n)) {
             return HF__ENTRY_PROMISED;
         }
@@ -90,9 +90,9 @@ static enum hf__entry plainly(const struct hf__stands *s,
 /* ---- every scene */
 
 struct scene {
-    struct hf__stand holders[HOLDERS_MAX];
-    struct hf__stand line[LINE_MAX];
-    struct hf__stands stands;
+    struct hf__contender holders[HOLDERS_MAX];
+    struct hf__contender waiters[LINE_MAX];
+    struct hf__holders_waiters stands;
     int compared;
     int entries[4]; /* how often each was the answer */
 };
@@ -100,7 +100,7 @@ struct scene {
 /* The claim is a newcomer, or anybody who is there already. */
 static void compare_for_all(struct scene *s)
 {
-    for (int who = -1; who < s->stands.n_holders + s->stands.n_line; who++) {
+    for (int who = -1; who < s->stands.n_holders + s->stands.n_waiters; who++) {
         struct hf__token me = token_of(who < 0 ? 99 : who);
 
         for (int m = 0; m < N_MANNERS; m++) {
@@ -121,23 +121,23 @@ static void compare_for_all(struct scene *s)
     }
 }
 
-static void for_each_line(struct scene *s, int n_line)
+static void for_each_line(struct scene *s, int n_waiters)
 {
-    s->stands.n_line = n_line;
+    s->stands.n_waiters = n_waiters;
     compare_for_all(s);
-    if (n_line == LINE_MAX) {
+    if (n_waiters == LINE_MAX) {
         return;
     }
     for (int m = 0; m < N_MANNERS; m++) {
-        s->line[n_line] = (struct hf__stand){
-            token_of(s->stands.n_holders + n_line), manners[m], -1};
-        for_each_line(s, n_line + 1);
+        s->waiters[n_waiters] = (struct hf__contender){
+            token_of(s->stands.n_holders + n_waiters), manners[m], -1};
+        for_each_line(s, n_waiters + 1);
     }
 }
 
 /* May the holder with that slot join those that are there? */
 static bool is_possible(const struct scene *s, int n,
-                        const struct hf__stand *one)
+                        const struct hf__contender *one)
 {
     struct hf__lock_mode all[HOLDERS_MAX + 1];
 
@@ -162,7 +162,7 @@ static void for_each_scene(struct scene *s, int n_holders)
         bool has_slots = manners[m].mode == HF__MODE_SLOTS;
 
         for (int slot = has_slots ? 0 : -1; slot < manners[m].slots; slot++) {
-            struct hf__stand one = {token_of(n_holders), manners[m], slot};
+            struct hf__contender one = {token_of(n_holders), manners[m], slot};
 
             if (slot < 0 && has_slots) {
                 continue;
@@ -183,7 +183,7 @@ TEST(the_rule_is_what_is_said_of_it_in_every_small_scene)
     static struct scene s;
 
     s.stands.holders = s.holders;
-    s.stands.line = s.line;
+    s.stands.waiters = s.waiters;
     for_each_scene(&s, 0);
     printf("%d answers compared\n", s.compared);
     EXPECT_MORE(s.compared, 50000);
@@ -196,8 +196,8 @@ TEST(the_rule_is_what_is_said_of_it_in_every_small_scene)
 TEST(nobody_is_in_the_way_of_itself)
 {
     struct hf__token me = token_of(0);
-    struct hf__stand own = {me, {HF__MODE_EXCLUSIVE, 0}, -1};
-    struct hf__stands s = {&own, 1, &own, 1};
+    struct hf__contender own = {me, {HF__MODE_EXCLUSIVE, 0}, -1};
+    struct hf__holders_waiters s = {&own, 1, &own, 1};
     int slot = 7;
 
     EXPECT_IS(hf__may_enter(&s, &me, own.lock_mode, &slot), HF__ENTRY_OPEN);
@@ -209,8 +209,9 @@ TEST(nobody_is_in_the_way_of_itself)
 static bool leaves(enum hf__queueing queueing, struct hf__lock_mode wanted,
                    struct hf__lock_mode there, bool is_in_line)
 {
-    struct hf__stand one = {token_of(0), there, 0};
-    struct hf__stands s = {&one, is_in_line ? 0 : 1, &one, is_in_line ? 1 : 0};
+    struct hf__contender one = {token_of(0), there, 0};
+    struct hf__holders_waiters s = {&one, is_in_line ? 0 : 1, &one,
+                                    is_in_line ? 1 : 0};
     struct hf__op op = {.lock_mode = wanted, .queueing = queueing};
 
     return hf__leaves_ticket(&s, &op);

@@ -295,10 +295,10 @@ TEST(a_stream_before_a_claim_is_found)
 
 /* ---- the rule is that of compatibility.h for who comes one by one */
 
-static struct hf__stand stand_of(const struct hf__zk_line *line, int i)
+static struct hf__contender stand_of(const struct hf__zk_line *line, int i)
 {
-    struct hf__stand stand = {.lock_mode = line->claims[i].child.lock_mode,
-                              .slot = -1};
+    struct hf__contender stand = {.lock_mode = line->claims[i].child.lock_mode,
+                                  .slot = -1};
     int number = i + 1;
 
     memcpy(stand.token.bytes, &number, sizeof number);
@@ -307,12 +307,12 @@ static struct hf__stand stand_of(const struct hf__zk_line *line, int i)
 
 static void expect_as_one_by_one(const struct hf__zk_line *line)
 {
-    struct hf__stand in[NAMES_MAX];
-    struct hf__stand out[NAMES_MAX];
-    struct hf__stands before = {in, 0, out, 0};
+    struct hf__contender in[NAMES_MAX];
+    struct hf__contender out[NAMES_MAX];
+    struct hf__holders_waiters before = {in, 0, out, 0};
 
     for (int i = 0; i < line->n; i++) {
-        struct hf__stand stand = stand_of(line, i);
+        struct hf__contender stand = stand_of(line, i);
         int slot = -1;
         enum hf__entry entry =
             hf__may_enter(&before, &stand.token, stand.lock_mode, &slot);
@@ -326,7 +326,7 @@ static void expect_as_one_by_one(const struct hf__zk_line *line)
                 stand.lock_mode.mode == HF__MODE_SLOTS ? before.n_holders : -1;
             in[before.n_holders++] = stand;
         } else {
-            out[before.n_line++] = stand;
+            out[before.n_waiters++] = stand;
         }
     }
     EXPECT_IS(line->n_in, before.n_holders);

@@ -415,7 +415,7 @@ int hf__file_line_judge(const struct hf__lockfile *lockfile,
             hf__name_waiting(name, op) > 0) {
             continue;
         }
-        t = hf__participants_add(&name->line, -1);
+        t = hf__participants_add(&name->waiters, -1);
         if (t == NULL) {
             return HF_ENOMEM;
         }

@@ -217,8 +217,8 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
 static void change_line(struct hf__lockfile *lockfile,
                         const struct hf__name *name, struct hf__outcome *out)
 {
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_GONE) != 0) {
             hf__file_line_leave(lockfile, &t->token);
@@ -232,8 +232,8 @@ static void change_line(struct hf__lockfile *lockfile,
 static void wake_next(struct hf__file *s, const struct hf__op *op,
                       const struct hf__name *name)
 {
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_GONE) == 0 &&
             t->standing == HF__STANDS_RUNNING) {

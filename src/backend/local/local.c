@@ -5,9 +5,9 @@
  * clock and, where that is another one, by the kernel's knowledge of the
  * holder; and what a check says of files. A waiter sleeps on its word, and
  * looks by itself now and then, because nobody tells of those who are killed
- * and a wake-up may go to somebody who is. One in line sleeps on the word of
- * its ticket, so a hand-over wakes one, and not the line. What a record says is
- * the stores' to read. Called by the session's thread.
+ * and a wake-up may go to somebody who is. One in the queue sleeps on the word
+ * of its ticket, so a hand-over wakes one, and not the queue. What a record
+ * says is the stores' to read. Called by the session's thread.
  */
 #include "src/backend/local/local.h"
 

@@ -110,7 +110,7 @@ static const char *const options[] = {"session_timeout", NULL};
      HF_CAP_SLOTS | HF_CAP_PUSH | HF_CAP_CELLS)
 
 /* As with a server that has sessions: what a grant needs to outlive its own
- * is not there, and who waits has left something that stands in a line. */
+ * is not there, and who waits has left something that stands in a queue. */
 static unsigned memory_caps(const struct hf__url *url)
 {
     if (hf__url_option(url, "session_timeout") == NULL) {

@@ -149,8 +149,8 @@ static void judge(const struct hf__mem_store *store, struct hf__name *name)
     for (int i = 0; i < name->grants.n; i++) {
         judge_grant(store, name, name->grants.list[i]);
     }
-    for (int i = 0; i < name->line.n; i++) {
-        judge_ticket(store, name, name->line.list[i], now);
+    for (int i = 0; i < name->waiters.n; i++) {
+        judge_ticket(store, name, name->waiters.list[i], now);
     }
 }
 

@@ -320,8 +320,8 @@ static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
         hf__text_add(c->sql, " AND token=");
         hf__text_token(c->sql, &c->op->token);
     }
-    if (m->is_beside) {
-        hf__text_addf(c->sql, " AND crowd&%d", HF__CROWD_BESIDE);
+    if (m->has_holders) {
+        hf__text_addf(c->sql, " AND crowd&%d", HF__HAS_HOLDERS);
     }
     hf__text_add(c->sql, m->must_run ? " AND expires>" HF__SQL_NOW : "");
 }
@@ -364,12 +364,12 @@ static void change_several(struct hf__mysql_change *c,
     }
 }
 
-static void leave_line(struct hf__mysql_change *c, const struct hf__name *name)
+static void leave_queue(struct hf__mysql_change *c, const struct hf__name *name)
 {
     int n = 0;
 
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_GONE) != 0) {
             add_next(c, n++,
@@ -458,8 +458,8 @@ static void change_grants(struct hf__mysql_change *c,
 }
 
 /* At the end, behind all who are there when it runs. */
-static void join_line(struct hf__mysql_change *c,
-                      const struct hf__participant *t)
+static void join_queue(struct hf__mysql_change *c,
+                       const struct hf__participant *t)
 {
     add_key(c,
             ";INSERT INTO holdfast_ticket(name_key,seq,token,mode,slots,"
@@ -474,14 +474,15 @@ static void join_line(struct hf__mysql_change *c,
     add_key(c, " FROM holdfast_ticket WHERE name_key=", " HAVING @hf=1");
 }
 
-static void change_line(struct hf__mysql_change *c, const struct hf__name *name)
+static void change_waiters(struct hf__mysql_change *c,
+                           const struct hf__name *name)
 {
-    leave_line(c, name);
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    leave_queue(c, name);
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_NEW) != 0) {
-            join_line(c, t);
+            join_queue(c, t);
         }
     }
 }
@@ -494,9 +495,9 @@ static void mark_crowd(struct hf__mysql_change *c)
             "holdfast_beside b WHERE b.name_key=",
             "),");
     hf__text_addf(c->sql, "%d,0)|IF(EXISTS(SELECT 1 FROM holdfast_ticket t ",
-                  HF__CROWD_BESIDE);
+                  HF__HAS_HOLDERS);
     add_key(c, "WHERE t.name_key=", "),");
-    hf__text_addf(c->sql, "%d,0)", HF__CROWD_LINE);
+    hf__text_addf(c->sql, "%d,0)", HF__HAS_WAITERS);
     add_key(c, " WHERE name_key=", HF__CHANGED);
 }
 
@@ -518,13 +519,13 @@ int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
     if (m.is_whole) {
         hf__text_addf(c.sql, ",crowd=%u", m.crowd);
     } else if (!hf__op_is_own_only(op)) {
-        hf__text_addf(c.sql, ",crowd=crowd|%d", HF__CROWD_LINE);
+        hf__text_addf(c.sql, ",crowd=crowd|%d", HF__HAS_WAITERS);
     }
     add_key(&c, " WHERE name_key=", "");
     add_condition(&c, &m);
     hf__mysql_change_then(&c);
     change_grants(&c, name);
-    change_line(&c, name);
+    change_waiters(&c, name);
     if (op->kind == HF__OP_RELEASE) {
         mark_crowd(&c);
     }

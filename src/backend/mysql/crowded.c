@@ -83,7 +83,7 @@ static int commit(void *state, const struct hf__op *op, struct hf__name *name,
     return hf__mysql_commit(state, op, NULL);
 }
 
-/* Of no matter to anybody's decision: whom it keeps in line is there. */
+/* Of no matter to anybody's decision: whom it keeps in the queue is there. */
 static void show(void *state, const struct hf__participant *ticket)
 {
     struct hf__mysql *s = state;

@@ -2,9 +2,9 @@
 /*
  * The tables. holdfast_lock has one row for each name ever locked, kept for
  * its fence; holdfast_beside has the grants that stand beside others, and
- * holdfast_ticket those who wait in line; holdfast_server, of several servers
- * that replicate each other, which one may grant; holdfast_cell, which is made
- * by whoever is the first to use cells, one row for each. Times are
+ * holdfast_ticket those who wait in the queue; holdfast_server, of several
+ * servers that replicate each other, which one may grant; holdfast_cell, which
+ * is made by whoever is the first to use cells, one row for each. Times are
  * microseconds since 1970 by the server's clock. There is no second index: the
  * fewer are locked, the fewer deadlocks. Each column is said once, and both the
  * statement that makes a table and the look at one that is there follow from

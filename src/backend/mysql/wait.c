@@ -171,9 +171,9 @@ static int send_release(struct hf__mysql *s, const struct hf__parked *p)
     return r == HF_OK && s->reply.error != 0 ? dead(s) : r;
 }
 
-/* The bell shows that it stands in line until its stamp does: so it goes last,
- * and the stamp may wait for a row that others have locked. What the server
- * refuses stops a packet before the bell has gone. */
+/* The bell shows that it waits in the queue until its stamp does: so it goes
+ * last, and the stamp may wait for a row that others have locked. What the
+ * server refuses stops a packet before the bell has gone. */
 static int leave(void *state, struct hf__parked *p)
 {
     struct hf__mysql *s = state;
@@ -199,7 +199,7 @@ static int leave(void *state, struct hf__parked *p)
 
 /* ---- without bells */
 
-/* Those of them who are in line say that they are there. */
+/* Those of them who are in the queue say that they are there. */
 static void add_showing(struct hf__mysql *s, struct hf__watch *const w[], int n)
 {
     int count = 0;

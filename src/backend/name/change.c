@@ -95,7 +95,7 @@ void hf__decision_grant(struct hf__decision *d, const struct hf__token *token,
         return;
     }
     clear_grants(d, token);
-    hf__decision_drop(d, hf__participants_find(&d->name->line, token));
+    hf__decision_drop(d, hf__participants_find(&d->name->waiters, token));
     d->name->is_there = true;
     hf__decision_raise(d);
     g->token = *token;

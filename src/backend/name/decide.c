@@ -30,25 +30,25 @@ static void grant_again(struct hf__decision *d, struct hf__participant *g)
     hf__decision_finish(d, HF_OK);
 }
 
-static void clear_line(struct hf__decision *d)
+static void clear_waiters(struct hf__decision *d)
 {
-    for (int i = 0; i < d->name->line.n; i++) {
-        if (d->name->line.list[i]->standing == HF__STANDS_ENDED) {
-            hf__decision_drop(d, d->name->line.list[i]);
+    for (int i = 0; i < d->name->waiters.n; i++) {
+        if (d->name->waiters.list[i]->standing == HF__STANDS_ENDED) {
+            hf__decision_drop(d, d->name->waiters.list[i]);
         }
     }
 }
 
-static void stand_in_line(struct hf__decision *d,
-                          const struct hf__stands *stands)
+static void enqueue(struct hf__decision *d,
+                    const struct hf__holders_waiters *all)
 {
     struct hf__participant *t =
-        hf__participants_find(&d->name->line, &d->op->token);
+        hf__participants_find(&d->name->waiters, &d->op->token);
 
     hf__name_tell(d->name, d->op->ret_record);
-    if (t == NULL && hf__leaves_ticket(stands, d->op)) {
-        clear_line(d);
-        t = hf__participants_add(&d->name->line, -1);
+    if (t == NULL && hf__leaves_ticket(all, d->op)) {
+        clear_waiters(d);
+        t = hf__participants_add(&d->name->waiters, -1);
         if (t == NULL) {
             hf__decision_fail_memory(d);
             return;
@@ -94,7 +94,7 @@ static bool is_any_damaged(struct hf__decision *d)
     return hf__decision_is_damaged(d, NULL);
 }
 
-static void enter(struct hf__decision *d, const struct hf__stands *stands,
+static void enter(struct hf__decision *d, const struct hf__holders_waiters *all,
                   const struct hf__participant *own)
 {
     const struct hf__op *op = d->op;
@@ -102,39 +102,39 @@ static void enter(struct hf__decision *d, const struct hf__stands *stands,
     int slot = -1;
 
     if (hf__name_is_kept(d->name) && !is_own) {
-        stand_in_line(d, stands);
+        enqueue(d, all);
         return;
     }
     if (hf__name_is_kept(d->name) && op->lock_mode.mode == HF__MODE_EXCLUSIVE) {
-        clear_line(d);
+        clear_waiters(d);
         hf__decision_grant(d, &op->token, op->lock_mode, -1); /* for itself */
         return;
     }
-    switch (hf__may_enter(stands, &op->token, op->lock_mode, &slot)) {
+    switch (hf__may_enter(all, &op->token, op->lock_mode, &slot)) {
     case HF__ENTRY_OPEN:
-        clear_line(d);
+        clear_waiters(d);
         hf__decision_grant(d, &op->token, op->lock_mode, slot);
         d->out->wakes = op->lock_mode.mode == HF__MODE_SHARED ||
                         (op->lock_mode.mode == HF__MODE_SLOTS &&
-                         stands->n_holders + 1 < op->lock_mode.slots);
+                         all->n_holders + 1 < op->lock_mode.slots);
         return;
     case HF__ENTRY_MISFIT:
         hf__decision_finish(d, hf__tell_misfit(op, slot));
         return;
     case HF__ENTRY_HELD:
         if (!is_any_foreign(d)) {
-            stand_in_line(d, stands);
+            enqueue(d, all);
         }
         return;
     case HF__ENTRY_PROMISED:
-        stand_in_line(d, stands);
+        enqueue(d, all);
         return;
     }
 }
 
 static void acquire(struct hf__decision *d, struct hf__participant *own)
 {
-    struct hf__lookout lookout;
+    struct hf__contenders contenders;
 
     if (is_any_damaged(d)) {
         return;
@@ -143,12 +143,12 @@ static void acquire(struct hf__decision *d, struct hf__participant *own)
         grant_again(d, own);
         return;
     }
-    if (hf__lookout_make(&lookout, d->name, &d->op->token) == HF_OK) {
-        enter(d, &lookout.stands, own);
+    if (hf__contenders_make(&contenders, d->name, &d->op->token) == HF_OK) {
+        enter(d, &contenders.all, own);
     } else {
         hf__decision_fail_memory(d);
     }
-    hf__lookout_free(&lookout);
+    hf__contenders_free(&contenders);
 }
 
 /* ---- by the owner of a grant: `own`, or NULL */
@@ -171,7 +171,7 @@ static void renew(struct hf__decision *d, struct hf__participant *own)
 static void release(struct hf__decision *d, struct hf__participant *own)
 {
     struct hf__participant *ticket =
-        hf__participants_find(&d->name->line, &d->op->token);
+        hf__participants_find(&d->name->waiters, &d->op->token);
 
     if (hf__decision_is_damaged(d, NULL)) {
         return; /* what is left of it is for people */

@@ -139,7 +139,7 @@ static void weigh(struct vigil *v, struct hf__watch *w,
                   const struct hf__name *name)
 {
     struct hf__participant *ticket =
-        hf__participants_find(&name->line, &w->ticket);
+        hf__participants_find(&name->waiters, &w->ticket);
     hf__time now = hf__now();
     int64_t next_us = INT64_MAX;
     enum hf__firing firing;

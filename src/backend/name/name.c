@@ -111,7 +111,7 @@ static void settle(struct hf__participants *m)
 void hf__name_settle(struct hf__name *name)
 {
     settle(&name->grants);
-    settle(&name->line);
+    settle(&name->waiters);
     name->marks = 0;
 }
 
@@ -129,8 +129,8 @@ static void forget(struct hf__participants *m)
 void hf__name_fini(struct hf__name *name)
 {
     forget(&name->grants);
-    forget(&name->line);
-    *name = (struct hf__name){.grants = name->grants, .line = name->line};
+    forget(&name->waiters);
+    *name = (struct hf__name){.grants = name->grants, .waiters = name->waiters};
 }
 
 /* ---- who counts */
@@ -200,8 +200,8 @@ int hf__name_waiting(const struct hf__name *name, const struct hf__op *op)
 {
     int n = 0;
 
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         n += t->standing == HF__STANDS_RUNNING && !is_of(t, op);
     }
@@ -238,8 +238,8 @@ bool hf__name_is_had_alone(const struct hf__name *name)
 bool hf__name_is_awaited(const struct hf__name *name,
                          const struct hf__token *but)
 {
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if (t->standing == HF__STANDS_RUNNING &&
             (but == NULL || !hf__token_equal(&t->token, but))) {
@@ -264,8 +264,8 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
             since_us = over_us;
         }
     }
-    for (int i = 0; i < name->line.n; i++) {
-        if (name->line.list[i]->standing != HF__STANDS_ENDED) {
+    for (int i = 0; i < name->waiters.n; i++) {
+        if (name->waiters.list[i]->standing != HF__STANDS_ENDED) {
             return false;
         }
     }
@@ -277,18 +277,18 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
 
 /* ---- shown to the rule */
 
-int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
-                     const struct hf__token *own)
+int hf__contenders_make(struct hf__contenders *l, const struct hf__name *name,
+                        const struct hf__token *own)
 {
-    size_t n = (size_t)name->grants.n + (size_t)name->line.n;
-    struct hf__stand *at = l->few;
+    size_t n = (size_t)name->grants.n + (size_t)name->waiters.n;
+    struct hf__contender *at = l->few;
 
     l->more = NULL;
     if (n > sizeof l->few / sizeof l->few[0]) {
         l->more = hf__alloc(n * sizeof *l->more);
         at = l->more;
     }
-    l->stands = (struct hf__stands){.holders = at};
+    l->all = (struct hf__holders_waiters){.holders = at};
     if (at == NULL) {
         return HF_ENOMEM;
     }
@@ -296,25 +296,25 @@ int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
         const struct hf__participant *g = name->grants.list[i];
 
         if (is_in_the_way(g)) {
-            *at++ = (struct hf__stand){g->token, g->lock_mode, g->slot};
-            l->stands.n_holders++;
+            *at++ = (struct hf__contender){g->token, g->lock_mode, g->slot};
+            l->all.n_holders++;
         }
     }
-    l->stands.line = at;
-    for (int i = 0; i < name->line.n; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    l->all.waiters = at;
+    for (int i = 0; i < name->waiters.n; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
 
         if (t->standing == HF__STANDS_RUNNING ||
             (t->standing == HF__STANDS_DEAD && own != NULL &&
              hf__token_equal(&t->token, own))) {
-            *at++ = (struct hf__stand){t->token, t->lock_mode, -1};
-            l->stands.n_line++;
+            *at++ = (struct hf__contender){t->token, t->lock_mode, -1};
+            l->all.n_waiters++;
         }
     }
     return HF_OK;
 }
 
-void hf__lookout_free(struct hf__lookout *l)
+void hf__contenders_free(struct hf__contenders *l)
 {
     hf__free(l->more);
 }

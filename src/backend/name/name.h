@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a store keeps of one name, in the form in which the engine decides on
- * it: who was granted it, who waits in line for it, how long it stays closed.
+ * it: who was granted it, who waits for it, how long it stays closed.
  * A store reads that into a hf__name, says where each of them stands by its own
  * clock, lets decide.c change it, and writes what is marked as changed. Pure
  * but for the memory. Thread: one at a time.
@@ -63,8 +63,8 @@ struct hf__few {
 };
 
 struct hf__participants {
-    struct hf__participant **list; /* grants by slot, then by age; the line by
-                                 arrival */
+    struct hf__participant **list; /* grants by slot, then by age; the queue by
+                                      arrival */
     int n;
     int room;
     struct hf__few *few; /* NULL: none */
@@ -80,7 +80,7 @@ struct hf__name {
     int64_t keep_until_us;
     int64_t touched_us; /* wall clock */
     struct hf__participants grants;
-    struct hf__participants line;
+    struct hf__participants waiters;
     unsigned marks;
     /* Set whenever it is read: */
     int64_t now_us; /* the clock of leases */
@@ -108,7 +108,7 @@ bool hf__participant_holds(const struct hf__participant *);
 bool hf__name_is_held(const struct hf__name *);
 /* Free, but closed for a while. */
 HF_MODULE_API bool hf__name_is_kept(const struct hf__name *);
-/* Anybody in line but that token's claim (NULL: anybody) still waits. */
+/* Anybody in the queue but that token's claim (NULL: anybody) still waits. */
 bool hf__name_is_awaited(const struct hf__name *, const struct hf__token *);
 /* The grant that holds it and ends first; NULL: it is free, or kept closed. */
 const struct hf__participant *hf__name_first_to_end(const struct hf__name *);
@@ -124,15 +124,15 @@ bool hf__name_is_idle(const struct hf__name *, int64_t idle_us);
 
 /* All who count, as the claim of that token sees them: its own ticket does.
  * HF_OK or HF_ENOMEM; to be freed. */
-struct hf__lookout {
-    struct hf__stands stands;
-    struct hf__stand *more;
-    struct hf__stand few[8];
+struct hf__contenders {
+    struct hf__holders_waiters all;
+    struct hf__contender *more;
+    struct hf__contender few[8];
 };
-HF_MODULE_API HF_MUST_CHECK int hf__lookout_make(struct hf__lookout *,
-                                                 const struct hf__name *,
-                                                 const struct hf__token *);
-HF_MODULE_API void hf__lookout_free(struct hf__lookout *);
+HF_MODULE_API HF_MUST_CHECK int hf__contenders_make(struct hf__contenders *,
+                                                    const struct hf__name *,
+                                                    const struct hf__token *);
+HF_MODULE_API void hf__contenders_free(struct hf__contenders *);
 
 /* ---- told (tell.c) */
 

@@ -61,8 +61,8 @@ int hf__name_tell_all(const struct hf__name *name,
             r = hf__participant_list_add(participants, &participant);
         }
     }
-    for (int i = 0; i < name->line.n && r == HF_OK; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n && r == HF_OK; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
         struct hf__participant_info participant = {
             .is_waiting = true,
             .record = {.lock_mode = t->lock_mode,

@@ -6,17 +6,17 @@
 
 static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
 {
-    struct hf__lookout lookout;
+    struct hf__contenders contenders;
     enum hf__entry entry = HF__ENTRY_OPEN; /* it finds out when it asks */
     int slot = -1;
 
     if (hf__name_is_kept(name)) {
         return false;
     }
-    if (hf__lookout_make(&lookout, name, &w->ticket) == HF_OK) {
-        entry = hf__may_enter(&lookout.stands, &w->ticket, w->lock_mode, &slot);
+    if (hf__contenders_make(&contenders, name, &w->ticket) == HF_OK) {
+        entry = hf__may_enter(&contenders.all, &w->ticket, w->lock_mode, &slot);
     }
-    hf__lookout_free(&lookout);
+    hf__contenders_free(&contenders);
     return entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT;
 }
 
@@ -49,15 +49,16 @@ enum hf__firing hf__watch_fires(const struct hf__name *name,
     if (hf__name_is_kept(name) && name->keep_until_us < next) {
         next = name->keep_until_us;
     }
-    /* Who waits in line, or behind one, also looks when nobody has told it:
-     * that its own ticket stays fresh, and because others' grow stale. */
-    if (name->line.n > 0) {
+    /* Who waits in the queue, or behind one, also looks when nobody has told
+     * it: that its own ticket stays fresh, and because others' grow stale. */
+    if (name->waiters.n > 0) {
         int64_t look = name->now_us + HF__TICKET_LOOK_MS * INT64_C(1000);
 
         next = look < next ? look : next;
     }
     *next_us = next;
-    if (has_ticket && hf__participants_find(&name->line, &w->ticket) == NULL) {
+    if (has_ticket &&
+        hf__participants_find(&name->waiters, &w->ticket) == NULL) {
         return HF__FIRES_FOR_NEWS; /* it has to queue anew */
     }
     if (may_enter(name, w)) {

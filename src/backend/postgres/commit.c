@@ -3,10 +3,10 @@
  * What a decision marked, written: one statement for all there can be, which
  * does nothing unless the name's record is still the one that was read. Nobody
  * else has changed it since then, so that what is in memory can be written as
- * it is, by the clock of that reading. Only who gets in line, or leaves it,
- * minds nobody: a claim in line looks again when it begins to wait. Rows of who
- * is gone are named one by one, so that none is left whose clock said something
- * else when the statement ran. Called by the session's thread.
+ * it is, by the clock of that reading. Only who gets in the queue, or leaves
+ * it, minds nobody: a claim in the queue looks again when it begins to wait.
+ * Rows of who is gone are named one by one, so that none is left whose clock
+ * said something else when the statement ran. Called by the session's thread.
  */
 #include "src/backend/postgres/hot.h"
 #include "src/backend/table/marks.h"
@@ -32,7 +32,7 @@
 #define KEEP      "$9::bigint"
 #define ALONE     "$10::bytea" /* whose the record is, '' for nobody's */
 #define BESIDE    "$11::bytea" /* who is put beside others */
-#define QUEUED    "$12::bytea" /* who gets in line */
+#define QUEUED    "$12::bytea" /* who gets in the queue */
 /* What one of these three is: */
 #define MODE      "$13::bigint"
 #define SLOTS     "$14::bigint"
@@ -117,7 +117,7 @@ struct writing {
     const struct hf__participant *put; /* a grant, alone or beside; or NULL */
     const struct hf__participant *queued; /* a ticket, or NULL */
     const struct hf__participant *broken; /* had the name alone; or NULL */
-    bool is_bound;                        /* more is changed than the line */
+    bool is_bound;                        /* more is changed than the queue */
     bool lasts;    /* a lease that began before goes on */
     bool is_quiet; /* nobody can be told */
 };
@@ -142,9 +142,9 @@ static void gather(struct writing *w)
             w->put = g;
         }
     }
-    for (int i = 0; i < w->name->line.n; i++) {
-        if (has(w->name->line.list[i], HF__MARK_NEW)) {
-            w->queued = w->name->line.list[i];
+    for (int i = 0; i < w->name->waiters.n; i++) {
+        if (has(w->name->waiters.list[i], HF__MARK_NEW)) {
+            w->queued = w->name->waiters.list[i];
         }
     }
 }
@@ -283,7 +283,7 @@ static int ask_change(const struct writing *w, int64_t bell)
     put_participant(w);
     put_list(w, grants, HF__MARK_GONE, HF__PG_BYTEA);
     put_list(w, grants, HF__MARK_BROKEN, HF__PG_BYTEA);
-    put_list(w, &w->name->line, HF__MARK_GONE, HF__PG_INT8);
+    put_list(w, &w->name->waiters, HF__MARK_GONE, HF__PG_INT8);
     put_list(w, grants, w->is_quiet ? 0 : HF__MARK_BROKEN, HF__PG_TEXT);
     hf__pg_put_i64(s, bell);
     return hf__pg_run(s);

@@ -103,7 +103,7 @@ static int commit(void *state, const struct hf__op *op, struct hf__name *name,
     return hf__pg_commit(state, op, name);
 }
 
-/* Of no matter to anybody's decision: whom it keeps in line is there. */
+/* Of no matter to anybody's decision: whom it keeps in the queue is there. */
 static void show(void *state, const struct hf__participant *ticket)
 {
     struct hf__pg *s = state;

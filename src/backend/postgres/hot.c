@@ -56,7 +56,7 @@ static const char renew[] =
     "WITH u AS (UPDATE holdfast_lock x SET revision=x.revision+1"
 #define OF_CROWD " WHERE " IS_V " AND x.crowd&1=1 RETURNING v.*,n) "
 
-static const char renew_beside[] = CHANGE_RECORD
+static const char renew_one_of_several[] = CHANGE_RECORD
     " FROM " OWNED OF_CROWD "UPDATE holdfast_beside x SET " PROLONG
     " FROM u v WHERE " IS_V " AND x.token=v.t"
     " AND x.ended=0 AND x.expires>n"
@@ -71,7 +71,7 @@ static const char release[] =
 
 /* That nobody is beside any more is for the next who looks to find: this
  * statement does not see who came while it waited. */
-static const char release_beside[] = CHANGE_RECORD
+static const char release_one_of_several[] = CHANGE_RECORD
     ",changed_at=greatest(x.changed_at,n) FROM " GIVEN_BACK OF_CROWD
     "DELETE FROM holdfast_beside x USING u v"
     " WHERE " IS_V " AND x.token=v.t AND x.ended=0"
@@ -135,10 +135,13 @@ static const struct form {
     const enum field *fields;
 } forms[] = {
     [HF__PG_HOT_RENEW] = {{HF__PG_RENEW, renew}, of_owned},
-    [HF__PG_HOT_RENEW_BESIDE] = {{HF__PG_RENEW_BESIDE, renew_beside}, of_owned},
+    [HF__PG_HOT_RENEW_ONE_OF_SEVERAL] = {{HF__PG_RENEW_ONE_OF_SEVERAL,
+                                          renew_one_of_several},
+                                         of_owned},
     [HF__PG_HOT_RELEASE] = {{HF__PG_RELEASE, release}, of_given_back},
-    [HF__PG_HOT_RELEASE_BESIDE] = {{HF__PG_RELEASE_BESIDE, release_beside},
-                                   of_given_back},
+    [HF__PG_HOT_RELEASE_ONE_OF_SEVERAL] = {{HF__PG_RELEASE_ONE_OF_SEVERAL,
+                                            release_one_of_several},
+                                           of_given_back},
     [HF__PG_HOT_HANDOVER] = {{HF__PG_HANDOVER, handover}, of_taken},
     [HF__PG_HOT_ACQUIRE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
     [HF__PG_HOT_MAKE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
@@ -200,12 +203,12 @@ enum hf__pg_form hf__pg_form_of(const struct hf__op *op)
 
     switch (op->kind) {
     case HF__OP_RENEW:
-        return is_alone ? HF__PG_HOT_RENEW : HF__PG_HOT_RENEW_BESIDE;
+        return is_alone ? HF__PG_HOT_RENEW : HF__PG_HOT_RENEW_ONE_OF_SEVERAL;
     case HF__OP_RELEASE:
         if (is_alone) {
             return HF__PG_HOT_RELEASE;
         }
-        return op->reopens ? HF__PG_HOT_NOT : HF__PG_HOT_RELEASE_BESIDE;
+        return op->reopens ? HF__PG_HOT_NOT : HF__PG_HOT_RELEASE_ONE_OF_SEVERAL;
     case HF__OP_HANDOVER:
         return HF__PG_HOT_HANDOVER;
     case HF__OP_ACQUIRE:

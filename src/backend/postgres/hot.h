@@ -15,9 +15,9 @@
 /* In the order in which the kinds of a batch are applied. */
 enum hf__pg_form {
     HF__PG_HOT_RENEW,
-    HF__PG_HOT_RENEW_BESIDE,
+    HF__PG_HOT_RENEW_ONE_OF_SEVERAL,
     HF__PG_HOT_RELEASE,
-    HF__PG_HOT_RELEASE_BESIDE,
+    HF__PG_HOT_RELEASE_ONE_OF_SEVERAL,
     HF__PG_HOT_HANDOVER,
     HF__PG_HOT_ACQUIRE,
     HF__PG_HOT_MAKE, /* … names that have no record yet */

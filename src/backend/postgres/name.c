@@ -57,7 +57,7 @@ void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
 
 void hf__pg_glance(struct hf__pg *s, const struct hf__key *const keys[], int n)
 {
-    s->has_glanced = !s->sees_crowds;
+    s->has_glanced = !s->sees_others;
     hf__pg_ask(s, s->has_glanced ? &glance : &look);
     put_keys(s, keys, n);
 }
@@ -160,8 +160,8 @@ int hf__pg_look_closer(struct hf__pg *s)
     if (s->reply.sqlstate[0] != '\0') {
         return HF_OK;
     }
-    s->sees_crowds = has_crowd(rows);
-    if (!s->sees_crowds || !s->has_glanced) {
+    s->sees_others = has_crowd(rows);
+    if (!s->sees_others || !s->has_glanced) {
         return HF_OK;
     }
     s->reply.rows = NULL; /* it has the keys */

@@ -50,9 +50,9 @@
 enum hf__pg_number {
     HF__PG_UNPREPARED,
     HF__PG_RENEW,
-    HF__PG_RENEW_BESIDE,
+    HF__PG_RENEW_ONE_OF_SEVERAL,
     HF__PG_RELEASE,
-    HF__PG_RELEASE_BESIDE,
+    HF__PG_RELEASE_ONE_OF_SEVERAL,
     HF__PG_HANDOVER,
     HF__PG_ACQUIRE,
     HF__PG_MAKE,
@@ -103,7 +103,7 @@ struct hf__pg {
     /* Of the call that runs: */
     int64_t own_ends_us; /* its grant in the name in hand, if it has one */
     PGresult *seen;      /* names that were read for the batch; NULL: none */
-    bool sees_crowds;    /* the last glance found one, and was not enough */
+    bool sees_others;    /* the last glance found one, and was not enough */
     bool has_glanced;    /* what is asked for is the records alone */
     bool hurries;        /* a row that is locked is waited for as good as not */
     uint64_t busy;       /* hash of the name that was so last; or 0 */
@@ -133,9 +133,9 @@ const char *hf__pg_ddl(const struct hf__url *url);
 void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
                       int n);
 void hf__pg_ask_watched(struct hf__pg *s, struct hf__watch *const w[], int n);
-/* The same by half the work, as most names have nobody beside or in line: for
- * the records alone, unless there were others lately. What s->reply has of it
- * is all there is only after hf__pg_look_closer(), which asks again where
+/* The same by half the work, as most names have nobody beside or in the queue:
+ * for the records alone, unless there were others lately. What s->reply has of
+ * it is all there is only after hf__pg_look_closer(), which asks again where
  * somebody is. HF_OK, and s->reply, as of hf__pg_run(). */
 void hf__pg_glance(struct hf__pg *s, const struct hf__key *const keys[], int n);
 HF_MUST_CHECK int hf__pg_look_closer(struct hf__pg *s);

@@ -2,13 +2,13 @@
 /*
  * The tables, in the schema of the session. holdfast_lock has one row for each
  * name ever locked, kept for its fence; holdfast_beside has the grants that
- * stand beside others, holdfast_ticket those who wait in line; holdfast_cell,
- * which is made by whoever is the first to use cells, one row for each. Times
- * are microseconds since 1970 by the server's clock. There is no second index,
- * so that a change of a row stays in its page, which is kept half empty for
- * that. Each column is said once, and both the statement that makes a table
- * and the look at one that is there follow from it. Called by the session's
- * thread when it opens, or first has to do with a cell.
+ * stand beside others, holdfast_ticket those who wait in the queue;
+ * holdfast_cell, which is made by whoever is the first to use cells, one row
+ * for each. Times are microseconds since 1970 by the server's clock. There is
+ * no second index, so that a change of a row stays in its page, which is kept
+ * half empty for that. Each column is said once, and both the statement that
+ * makes a table and the look at one that is there follow from it. Called by the
+ * session's thread when it opens, or first has to do with a cell.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/base/error.h"

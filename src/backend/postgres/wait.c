@@ -171,7 +171,7 @@ static int dead(void *state)
 
 /* ---- that tickets are wanted still */
 
-/* Of all that are in line, a group of its own. */
+/* Of all that are in the queue, a group of its own. */
 static void ask_stamps(struct hf__pg *s, struct hf__watch *const w[], int n)
 {
     int count = 0;
@@ -194,8 +194,8 @@ static void ask_stamps(struct hf__pg *s, struct hf__watch *const w[], int n)
     hf__pg_end_group(s);
 }
 
-/* The bell shows that it stands in line until its stamp does: so it goes last.
- * The stamp may wait for a row that others have locked, and in vain. */
+/* The bell shows that it waits in the queue until its stamp does: so it goes
+ * last. The stamp may wait for a row that others have locked, and in vain. */
 static int leave(void *state, struct hf__parked *p)
 {
     struct hf__pg *s = state;

@@ -38,7 +38,7 @@ const char *hf__script_text(enum hf__script);
 const char *hf__script_hash(enum hf__script);
 
 /* EVALSHA (or EVAL, with_text) of it with the keys of that name, HF__KEYS of
- * them in this order: the record, :w (those who sleep), :q (the line),
+ * them in this order: the record, :w (those who sleep), :q (the queue),
  * :b (those beside one another). Arguments are to be added. */
 enum { HF__KEYS = 4 };
 /* Room for their names: prefix:{name}, prefix:{name}:q … */

@@ -199,7 +199,7 @@ int hf__arm_part(struct hf__redis *s)
  * not all at once. */
 #define LOOK_LOW_MS  800
 #define LOOK_HIGH_MS 1200
-/* Who is in line has to be seen more often; twice for each patience. */
+/* Who is in the queue has to be seen more often; twice for each patience. */
 #define TICKET_MS (HF__TICKET_PATIENCE_MS / 2)
 /* Without messages. */
 #define POLL_LOW_MS  50

@@ -38,18 +38,18 @@ static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
                        const struct hf__participant *g)
 {
     if ((g->marks & HF__MARK_GONE) != 0) {
-        return HF__SQL_RUN(s, HF__SQL_BESIDE_LEAVE, hf__value_of_key(key),
+        return HF__SQL_RUN(s, HF__SQL_HOLDERS_LEAVE, hf__value_of_key(key),
                            hf__value_of_token(&g->token));
     }
     if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) == 0) {
-        return HF__SQL_RUN(s, HF__SQL_BESIDE_CHANGE, hf__value_of_key(key),
+        return HF__SQL_RUN(s, HF__SQL_HOLDERS_CHANGE, hf__value_of_key(key),
                            hf__value_of_token(&g->token),
                            hf__value_of((int64_t)g->fence), lease_of(g),
                            hf__value_of(!g->is_detached),
                            hf__value_of(g->standing == HF__STANDS_BROKEN));
     }
     return HF__SQL_RUN(
-        s, HF__SQL_BESIDE_PUT, hf__value_of_key(key),
+        s, HF__SQL_HOLDERS_PUT, hf__value_of_key(key),
         hf__value_of_token(&g->token), hf__value_of((int64_t)g->fence),
         hf__value_of(g->lock_mode.mode), hf__value_of(g->lock_mode.slots),
         hf__value_of(g->slot), hf__value_of(g->ends_us),
@@ -62,11 +62,11 @@ static int write_ticket(struct hf__sqlite *s, const struct hf__key *key,
                         const struct hf__participant *t)
 {
     if ((t->marks & HF__MARK_GONE) != 0) {
-        return HF__SQL_RUN(s, HF__SQL_LINE_LEAVE, hf__value_of_key(key),
+        return HF__SQL_RUN(s, HF__SQL_WAITERS_LEAVE, hf__value_of_key(key),
                            hf__value_of_token(&t->token));
     }
     return HF__SQL_RUN(
-        s, HF__SQL_LINE_JOIN, hf__value_of_key(key),
+        s, HF__SQL_WAITERS_JOIN, hf__value_of_key(key),
         hf__value_of_token(&t->token), hf__value_of(t->lock_mode.mode),
         hf__value_of(t->lock_mode.slots), hf__value_of_text(s->local.boot),
         hf__value_of_text(s->life), hf__value_of(t->since_us),
@@ -96,7 +96,7 @@ static int put_name(struct hf__sqlite *s, const struct hf__key *key,
         hf__value_of_text(s->local.boot), hf__value_of_text(side_of(s, g)),
         hf__value_of(name->wall_us), hf__value_of((int64_t)name->broken),
         HF__VALUES_OF_OWNER(g != NULL ? &g->owner : &nobody.owner),
-        hf__value_of(s->has_beside), hf__value_of(s->has_line));
+        hf__value_of(s->has_holders), hf__value_of(s->has_waiters));
 }
 
 /* has_moved: rows of the other tables came or went. */
@@ -220,8 +220,8 @@ static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
             *ret_has_moved |= is_gone || (g->marks & HF__MARK_NEW) != 0;
         }
     }
-    for (int i = 0; i < name->line.n && rc == SQLITE_OK; i++) {
-        const struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n && rc == SQLITE_OK; i++) {
+        const struct hf__participant *t = name->waiters.list[i];
         bool is_gone = (t->marks & HF__MARK_GONE) != 0;
 
         if (t->marks != 0 && is_gone == those_gone) {
@@ -240,19 +240,20 @@ static int note_of(struct hf__sqlite *s, enum hf__deed_kind kind,
     return hf__deeds_note(s, &(struct hf__deed){.kind = kind, .op = op});
 }
 
-/* The first in line who may enter, up to the first who may not. */
+/* The first in the queue who may enter, up to the first who may not. */
 static int ring_heads(struct hf__sqlite *s)
 {
-    struct hf__lookout lookout;
-    int rc = hf__lookout_make(&lookout, &s->name, NULL) == HF_OK ? SQLITE_OK
-                                                                 : SQLITE_NOMEM;
+    struct hf__contenders contenders;
+    int rc = hf__contenders_make(&contenders, &s->name, NULL) == HF_OK
+                 ? SQLITE_OK
+                 : SQLITE_NOMEM;
     int slot = -1;
 
-    for (int i = 0; rc == SQLITE_OK && i < lookout.stands.n_line && i < HEADS &&
-                    !hf__name_is_kept(&s->name);
+    for (int i = 0; rc == SQLITE_OK && i < contenders.all.n_waiters &&
+                    i < HEADS && !hf__name_is_kept(&s->name);
          i++) {
-        const struct hf__stand *head = &lookout.stands.line[i];
-        enum hf__entry entry = hf__may_enter(&lookout.stands, &head->token,
+        const struct hf__contender *head = &contenders.all.waiters[i];
+        enum hf__entry entry = hf__may_enter(&contenders.all, &head->token,
                                              head->lock_mode, &slot);
 
         if (entry == HF__ENTRY_HELD || entry == HF__ENTRY_PROMISED) {
@@ -261,25 +262,25 @@ static int ring_heads(struct hf__sqlite *s)
         rc = hf__deeds_note(
             s, &(struct hf__deed){.kind = HF__DEED_RING, .token = head->token});
     }
-    hf__lookout_free(&lookout);
+    hf__contenders_free(&contenders);
     return rc;
 }
 
-/* Those outside a line are not to be told where there is one, but look by
+/* Those outside a queue are not to be told where there is one, but look by
  * themselves. */
 static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
                       const struct hf__outcome *out)
 {
-    bool is_line = hf__name_is_awaited(&s->name, NULL);
+    bool is_waiters = hf__name_is_awaited(&s->name, NULL);
     int rc = SQLITE_OK;
 
-    if (out->is_taken || (out->wakes && is_line)) {
+    if (out->is_taken || (out->wakes && is_waiters)) {
         rc = note_of(s, HF__DEED_TAKEN, op);
     }
     if (rc != SQLITE_OK || !out->wakes) {
         return rc;
     }
-    if (is_line) {
+    if (is_waiters) {
         return ring_heads(s);
     }
     return note_of(s,

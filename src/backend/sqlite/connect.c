@@ -3,8 +3,8 @@
  * Opening a connection to the database, and the tables in it. holdfast_lock has
  * one row for each name ever locked, kept for its fence; holdfast_beside has
  * the grants that stand beside others, and holdfast_ticket those who wait in
- * line; holdfast_cell has the cells, and holdfast_held is for people with the
- * sqlite3 shell. And ending the connections that a fork copied, if that is
+ * the queue; holdfast_cell has the cells, and holdfast_held is for people with
+ * the sqlite3 shell. And ending the connections that a fork copied, if that is
  * safe: the parent must not have been inside SQLite in the moment of the fork,
  * and the descriptors must still be those of the database, else closing would
  * hit whatever has their numbers now. Called behind the door, when a session

@@ -192,8 +192,8 @@ static int take_name(struct hf__sqlite *s, sqlite3_stmt *statement)
     name->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
     name->touched_us = terms.since_us > freed_at ? terms.since_us : freed_at;
     name->keep_until_us = hf__local_kept_until(&s->local, &terms, name);
-    s->has_beside = flag_of(statement, COLUMN_BESIDE);
-    s->has_line = flag_of(statement, COLUMN_LINE);
+    s->has_holders = flag_of(statement, COLUMN_BESIDE);
+    s->has_waiters = flag_of(statement, COLUMN_LINE);
     if (name->is_damaged) {
         name->fence = 0;
     } else if (sqlite3_column_type(statement, COLUMN_TOKEN) != SQLITE_NULL) {
@@ -260,7 +260,7 @@ static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
         hf__token_is_zero(&token)) {
         return SQLITE_OK;
     }
-    t = hf__participants_add(&s->name.line, -1);
+    t = hf__participants_add(&s->name.waiters, -1);
     if (t == NULL) {
         return SQLITE_NOMEM;
     }
@@ -324,9 +324,9 @@ static sqlite3_stmt *choose_grants(struct hf__sqlite *s,
                      !s->name.is_partial;
 
     return only_own
-               ? HF__SQL_WITH(s, HF__SQL_BESIDE_OF, hf__value_of_key(key),
+               ? HF__SQL_WITH(s, HF__SQL_HOLDERS_OF, hf__value_of_key(key),
                               token)
-               : HF__SQL_WITH(s, HF__SQL_BESIDE, hf__value_of_key(key), token,
+               : HF__SQL_WITH(s, HF__SQL_HOLDERS, hf__value_of_key(key), token,
                               hf__value_of(minds_all), hf__value_of(s->now_us));
 }
 
@@ -350,8 +350,8 @@ static int read_grants(struct hf__sqlite *s, const struct hf__key *key,
 
 /* Must all who wait be read? Else it matters who comes next, and where the
  * token's own ticket is. */
-static bool minds_whole_line(const struct hf__name *name,
-                             const struct hf__op *op)
+static bool minds_all_waiters(const struct hf__name *name,
+                              const struct hf__op *op)
 {
     if (op != NULL && op->kind == HF__OP_INSPECT &&
         op->ret_participants == NULL && hf__name_is_had_alone(name)) {
@@ -366,9 +366,9 @@ static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
                         const struct hf__op *op, enum hf__statement which)
 {
     bool with_owner = op != NULL && op->ret_participants != NULL;
-    bool is_whole = minds_whole_line(&s->name, op);
+    bool is_whole = minds_all_waiters(&s->name, op);
     sqlite3_stmt *statement =
-        which == HF__SQL_LINE_OF
+        which == HF__SQL_WAITERS_OF
             ? HF__SQL_WITH(s, which, hf__value_of_key(key), token_of(op))
             : HF__SQL_WITH(s, which, hf__value_of_key(key));
     int rc = SQLITE_ROW;
@@ -377,7 +377,7 @@ static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
         return hf__sql_failure(s);
     }
     while (rc == SQLITE_ROW &&
-           (which == HF__SQL_LINE_OF || is_whole ||
+           (which == HF__SQL_WAITERS_OF || is_whole ||
             hf__name_waiting(&s->name, op) < HEADS) &&
            (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         int r = take_ticket(s, statement, with_owner);
@@ -391,12 +391,12 @@ static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
 static int read_line(struct hf__sqlite *s, const struct hf__key *key,
                      const struct hf__op *op)
 {
-    int rc = read_tickets(s, key, op, HF__SQL_LINE);
+    int rc = read_tickets(s, key, op, HF__SQL_WAITERS);
 
-    if (rc == SQLITE_OK && !minds_whole_line(&s->name, op) &&
+    if (rc == SQLITE_OK && !minds_all_waiters(&s->name, op) &&
         hf__name_waiting(&s->name, op) >= HEADS &&
-        hf__participants_find(&s->name.line, &op->token) == NULL) {
-        rc = read_tickets(s, key, op, HF__SQL_LINE_OF);
+        hf__participants_find(&s->name.waiters, &op->token) == NULL) {
+        rc = read_tickets(s, key, op, HF__SQL_WAITERS_OF);
     }
     return rc;
 }
@@ -409,23 +409,23 @@ int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
     int rc;
 
     s->has_row = false;
-    s->has_beside = false;
-    s->has_line = false;
+    s->has_holders = false;
+    s->has_waiters = false;
     s->name.now_us = s->now_us;
     s->name.wall_us = s->wall_us;
     rc = read_name(s, key);
     /* Does only the token's own grant matter beside the name's row? */
     only_own =
         is_part && (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE ||
-                    (op->kind == HF__OP_RELEASE && !s->has_line));
+                    (op->kind == HF__OP_RELEASE && !s->has_waiters));
     s->name.is_partial =
-        (only_own && (s->has_beside || s->has_line)) ||
-        (is_part && s->has_beside && op->kind == HF__OP_ACQUIRE &&
+        (only_own && (s->has_holders || s->has_waiters)) ||
+        (is_part && s->has_holders && op->kind == HF__OP_ACQUIRE &&
          op->lock_mode.mode == HF__MODE_SHARED);
-    if (rc == SQLITE_OK && s->has_beside) {
+    if (rc == SQLITE_OK && s->has_holders) {
         rc = read_grants(s, key, op, only_own);
     }
-    if (rc == SQLITE_OK && s->has_line && !only_own) {
+    if (rc == SQLITE_OK && s->has_waiters && !only_own) {
         rc = read_line(s, key, op);
     }
     return rc;

@@ -65,37 +65,37 @@ static const char *const texts[HF__SQL_COUNT] = {
                      "AND (?5 OR token IS NOT NULL OR beside) "
                      "ORDER BY key LIMIT ?3",
     [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
-    [HF__SQL_BESIDE] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                       "WHERE key=?1 AND (?3 OR mode<>1 OR token=?2 "
-                       "OR expires<=?4) ORDER BY fence",
-    [HF__SQL_BESIDE_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                          "WHERE key=?1 AND token=?2",
-    [HF__SQL_BESIDE_PUT] =
+    [HF__SQL_HOLDERS] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                        "WHERE key=?1 AND (?3 OR mode<>1 OR token=?2 "
+                        "OR expires<=?4) ORDER BY fence",
+    [HF__SQL_HOLDERS_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                           "WHERE key=?1 AND token=?2",
+    [HF__SQL_HOLDERS_PUT] =
         "INSERT OR REPLACE INTO holdfast_beside"
         "(key,token,fence,mode,slots,slot,expires,granted,boot,side,"
         "acquired_at,ended,label,host,pid,thread,note) VALUES"
         "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,?12,?13,?14,?15,?16)",
-    [HF__SQL_BESIDE_CHANGE] =
+    [HF__SQL_HOLDERS_CHANGE] =
         "UPDATE holdfast_beside SET fence=?3,expires=coalesce(?4,expires),"
         "side=iif(?5,side,NULL),ended=?6 WHERE key=?1 AND token=?2",
-    [HF__SQL_BESIDE_PART] = "UPDATE holdfast_beside SET side=NULL "
-                            "WHERE key=?1 AND token=?2",
-    [HF__SQL_BESIDE_LEAVE] = "DELETE FROM holdfast_beside "
+    [HF__SQL_HOLDERS_PART] = "UPDATE holdfast_beside SET side=NULL "
                              "WHERE key=?1 AND token=?2",
-    [HF__SQL_BESIDE_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
-    [HF__SQL_LINE] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
-                     "WHERE key=?1 ORDER BY seq",
-    [HF__SQL_LINE_OF] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
-                        "WHERE key=?1 AND token=?2",
-    [HF__SQL_LINE_JOIN] =
+    [HF__SQL_HOLDERS_LEAVE] = "DELETE FROM holdfast_beside "
+                              "WHERE key=?1 AND token=?2",
+    [HF__SQL_HOLDERS_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
+    [HF__SQL_WAITERS] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
+                        "WHERE key=?1 ORDER BY seq",
+    [HF__SQL_WAITERS_OF] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
+                           "WHERE key=?1 AND token=?2",
+    [HF__SQL_WAITERS_JOIN] =
         "INSERT OR IGNORE INTO holdfast_ticket"
         "(key,seq,token,mode,slots,boot,side,since,asked,"
         "label,host,pid,thread,note) "
         "SELECT ?1,coalesce(max(seq),0)+1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
         "?13 FROM holdfast_ticket WHERE key=?1",
-    [HF__SQL_LINE_LEAVE] = "DELETE FROM holdfast_ticket "
-                           "WHERE key=?1 AND token=?2",
-    [HF__SQL_LINE_DELETE] = "DELETE FROM holdfast_ticket WHERE key=?1",
+    [HF__SQL_WAITERS_LEAVE] = "DELETE FROM holdfast_ticket "
+                              "WHERE key=?1 AND token=?2",
+    [HF__SQL_WAITERS_DELETE] = "DELETE FROM holdfast_ticket WHERE key=?1",
     [HF__SQL_CELL] =
         "SELECT version,writer,value,typeof(version)='integer' AND version>0 "
         "AND version<(1<<53) AND typeof(writer)='blob' AND length(writer)=16 "

@@ -33,20 +33,20 @@ enum hf__statement {
     HF__SQL_SCAN,   /* keys: from, to, how many, longest, also of free names */
     HF__SQL_DELETE, /* key */
     /* Grants beside others. */
-    HF__SQL_BESIDE,        /* key, token, now: all, or but the shared that run
+    HF__SQL_HOLDERS,        /* key, token, now: all, or but the shared that run
                               and are another's */
-    HF__SQL_BESIDE_OF,     /* key, token */
-    HF__SQL_BESIDE_PUT,    /* all of it */
-    HF__SQL_BESIDE_CHANGE, /* the rest of what a decision may change */
-    HF__SQL_BESIDE_PART,   /* key, token */
-    HF__SQL_BESIDE_LEAVE,  /* key, token */
-    HF__SQL_BESIDE_DELETE, /* all: key */
+    HF__SQL_HOLDERS_OF,     /* key, token */
+    HF__SQL_HOLDERS_PUT,    /* all of it */
+    HF__SQL_HOLDERS_CHANGE, /* the rest of what a decision may change */
+    HF__SQL_HOLDERS_PART,   /* key, token */
+    HF__SQL_HOLDERS_LEAVE,  /* key, token */
+    HF__SQL_HOLDERS_DELETE, /* all: key */
     /* Tickets. */
-    HF__SQL_LINE,        /* all, in their order: key */
-    HF__SQL_LINE_OF,     /* key, token */
-    HF__SQL_LINE_JOIN,   /* all of it */
-    HF__SQL_LINE_LEAVE,  /* key, token */
-    HF__SQL_LINE_DELETE, /* all: key */
+    HF__SQL_WAITERS,        /* all, in their order: key */
+    HF__SQL_WAITERS_OF,     /* key, token */
+    HF__SQL_WAITERS_JOIN,   /* all of it */
+    HF__SQL_WAITERS_LEAVE,  /* key, token */
+    HF__SQL_WAITERS_DELETE, /* all: key */
     /* Cells. */
     HF__SQL_CELL,       /* key; also whether all of it makes sense */
     HF__SQL_CELL_PUT,   /* all of it */

@@ -214,7 +214,7 @@ static bool part_one(void *arg, const struct hf__key *key,
 
     return part(s, HF__SQL_PART, key, token) &&
            (sqlite3_changes(s->db->handle) > 0 ||
-            part(s, HF__SQL_BESIDE_PART, key, token));
+            part(s, HF__SQL_HOLDERS_PART, key, token));
 }
 
 /* The process closes the store and still holds locks there, as when it is

@@ -92,8 +92,8 @@ struct hf__sqlite {
     struct hf__few few;
     bool is_unfit;    /* the connection failed while waiting */
     bool has_row;     /* of its own in holdfast_lock, */
-    bool has_beside;  /* perhaps some in holdfast_beside, */
-    bool has_line;    /* … and in holdfast_ticket */
+    bool has_holders; /* perhaps some in holdfast_beside, */
+    bool has_waiters; /* … and in holdfast_ticket */
     uint64_t highest; /* fence of what was cleaned away */
 };
 
@@ -124,8 +124,8 @@ HF_MUST_CHECK int hf__sqlite_read(struct hf__sqlite *s,
 int hf__sqlite_commit(void *s, const struct hf__op *op, struct hf__name *,
                       struct hf__outcome *);
 /* What one statement does without reading: the renewal, or the release where
- * nobody waits in line, of one who has the name alone. SQLITE_OK, also if it
- * was not that and nothing is done; or why not. */
+ * nobody waits in the queue, of one who has the name alone. SQLITE_OK, also if
+ * it was not that and nothing is done; or why not. */
 HF_MUST_CHECK int hf__sqlite_commit_fast(struct hf__sqlite *s,
                                          const struct hf__op *op,
                                          struct hf__outcome *out,

@@ -158,11 +158,11 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
     struct hf__sqlite *s = state;
 
     (void)idle_us;
-    if (s->has_beside) {
-        s->rc = HF__SQL_RUN(s, HF__SQL_BESIDE_DELETE, hf__value_of_key(key));
+    if (s->has_holders) {
+        s->rc = HF__SQL_RUN(s, HF__SQL_HOLDERS_DELETE, hf__value_of_key(key));
     }
-    if (s->rc == SQLITE_OK && s->has_line) {
-        s->rc = HF__SQL_RUN(s, HF__SQL_LINE_DELETE, hf__value_of_key(key));
+    if (s->rc == SQLITE_OK && s->has_waiters) {
+        s->rc = HF__SQL_RUN(s, HF__SQL_WAITERS_DELETE, hf__value_of_key(key));
     }
     if (s->rc == SQLITE_OK) {
         s->rc = HF__SQL_RUN(s, HF__SQL_DELETE, hf__value_of_key(key));

@@ -4,7 +4,7 @@
  */
 #include "src/backend/table/marks.h"
 
-/* A claim in line that asks again is shown to be there, not more often. */
+/* A claim in the queue that asks again is shown to be there, not more often. */
 #define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
 
 bool hf__participant_is_alone(const struct hf__participant *g)
@@ -34,11 +34,11 @@ static const struct hf__participant *holder_of(const struct hf__name *name)
     return holder;
 }
 
-static bool is_any_left(const struct hf__participants *m, bool is_line)
+static bool is_any_left(const struct hf__participants *m, bool is_waiters)
 {
     for (int i = 0; i < m->n; i++) {
         if ((m->list[i]->marks & HF__MARK_GONE) == 0 &&
-            (is_line || !hf__participant_is_alone(m->list[i]))) {
+            (is_waiters || !hf__participant_is_alone(m->list[i]))) {
             return true;
         }
     }
@@ -47,19 +47,20 @@ static bool is_any_left(const struct hf__participants *m, bool is_line)
 
 static unsigned participants_of(const struct hf__name *name)
 {
-    return (is_any_left(&name->grants, false) ? HF__CROWD_BESIDE : 0U) |
-           (is_any_left(&name->line, true) ? HF__CROWD_LINE : 0U);
+    return (is_any_left(&name->grants, false) ? HF__HAS_HOLDERS : 0U) |
+           (is_any_left(&name->waiters, true) ? HF__HAS_WAITERS : 0U);
 }
 
 /* Of some grant, or of one that stands beside others. */
-static bool is_any_marked(const struct hf__name *name, bool is_beside)
+static bool is_any_marked(const struct hf__name *name, bool has_holders)
 {
     bool is_any = false;
 
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        is_any |= g->marks != 0 && !(is_beside && hf__participant_is_alone(g));
+        is_any |=
+            g->marks != 0 && !(has_holders && hf__participant_is_alone(g));
     }
     return is_any;
 }
@@ -95,11 +96,11 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
     bool is_own_only = hf__op_is_own_only(op);
 
     *ret_marks = (struct hf__marks){.holder = holder};
-    /* Is there a change of more than the line? */
+    /* Is there a change of more than the queue? */
     ret_marks->is_whole =
         (name->marks != 0 || is_any_marked(name, false)) && !is_own_only;
     ret_marks->is_own = holder != NULL && holder->marks != 0 && is_own_only;
-    ret_marks->is_beside = is_own_only && is_any_marked(name, true);
+    ret_marks->has_holders = is_own_only && is_any_marked(name, true);
     ret_marks->must_run =
         op->kind == HF__OP_HANDOVER ||
         (holder != NULL &&
@@ -113,7 +114,7 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
 void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op)
 {
     struct hf__participants *grants = &n->name.grants;
-    struct hf__participants *line = &n->name.line;
+    struct hf__participants *waiters = &n->name.waiters;
 
     if (!hf__op_is_own_only(op) && op->kind != HF__OP_HANDOVER &&
         op->kind != HF__OP_RAISE) {
@@ -121,12 +122,12 @@ void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op)
     }
     for (int i = 0; i < grants->n; i++) {
         if (!hf__participant_is_alone(grants->list[i]) &&
-            (n->crowd & HF__CROWD_BESIDE) == 0) {
+            (n->crowd & HF__HAS_HOLDERS) == 0) {
             grants->list[i]->marks = HF__MARK_GONE;
         }
     }
-    for (int i = 0; i < line->n && (n->crowd & HF__CROWD_LINE) == 0; i++) {
-        line->list[i]->marks = HF__MARK_GONE;
+    for (int i = 0; i < waiters->n && (n->crowd & HF__HAS_WAITERS) == 0; i++) {
+        waiters->list[i]->marks = HF__MARK_GONE;
     }
     hf__name_settle(&n->name);
 }

@@ -2,7 +2,7 @@
 /*
  * What the marks of a decision come to in rows, before a store says it in its
  * SQL. Who gives back or renews what is its own does so without regard to who
- * else changes the name, and so does a claim that gets a place in line: it
+ * else changes the name, and so does a claim that gets a place in the queue: it
  * looks again when it begins to wait. All others mind every change. Thread:
  * the session's.
  */
@@ -15,10 +15,10 @@ struct hf__marks {
     /* Whose row holdfast_lock has, or had: of two, the new one's. Or NULL. */
     const struct hf__participant *holder;
     /* The record is changed only if … */
-    bool is_whole;  /* … its revision and fence are those that were read: the
-                       fence tells it from one that was deleted and made anew */
-    bool is_own;    /* … its token is the operation's */
-    bool is_beside; /* … its crowd has HF__CROWD_BESIDE */
+    bool is_whole; /* … its revision and fence are those that were read: the
+                      fence tells it from one that was deleted and made anew */
+    bool is_own;   /* … its token is the operation's */
+    bool has_holders; /* … its crowd has HF__HAS_HOLDERS */
     bool must_run;  /* … its lease is not over: one that began before goes on
                        only while it runs */
     unsigned crowd; /* which the record has then, if is_whole */
@@ -34,8 +34,8 @@ bool hf__participant_is_alone(const struct hf__participant *g);
 bool hf__op_is_own_only(const struct hf__op *op);
 
 /* For an operation on what is its owner's: forget those of whom the record does
- * not tell. It is not the one by which they were granted, or got in line, and
- * may have let in another since. */
+ * not tell. It is not the one by which they were granted, or got in the queue,
+ * and may have let in another since. */
 void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op);
 /* Is it time to write that the claim of that ticket asked again? */
 bool hf__table_shows(const struct hf__table_name *n,

@@ -154,7 +154,7 @@ static enum hf__standing by_showing(const struct hf__participant *t,
 /* Who is not to be read keeps nobody waiting. */
 static int read_ticket(const struct hf__table_row *r, struct hf__name *name)
 {
-    struct hf__participant *t = add(&name->line, r, name->now_us, -1);
+    struct hf__participant *t = add(&name->waiters, r, name->now_us, -1);
     bool is_ours;
 
     if (t == NULL) {
@@ -239,7 +239,7 @@ int hf__table_name_add(struct hf__table_name *n, const struct hf__table_row *r)
 void hf__table_name_end(struct hf__table_name *n)
 {
     sort(&n->name.grants);
-    sort(&n->name.line);
+    sort(&n->name.waiters);
     judge_slots(&n->name.grants);
 }
 

@@ -10,11 +10,11 @@
 #include "src/backend/name/name.h"
 
 /* Bits of the column crowd: of that name the other tables may have rows. */
-#define HF__CROWD_BESIDE 1
-#define HF__CROWD_LINE   2
+#define HF__HAS_HOLDERS 1
+#define HF__HAS_WAITERS 2
 
-/* By the server's clock. A ticket's fence is its number in line; the life of
- * each is the connection that has its bell. All zero is empty. */
+/* By the server's clock. A ticket's fence is its number in the queue; the life
+ * of each is the connection that has its bell. All zero is empty. */
 struct hf__table_name {
     struct hf__name name;
     struct hf__few few;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A name that was read for those who wait for it. Whether one may enter is
- * the engine's to say; for whom it waits, this file's. One in line minds the
- * ticket before its own, for until that has gone its turn has not come; only
- * the first minds the grants, so that a hand-over wakes one. Called by the
+ * the engine's to say; for whom it waits, this file's. One in the queue minds
+ * the ticket before its own, for until that has gone its turn has not come;
+ * only the first minds the grants, so that a hand-over wakes one. Called by the
  * session's thread.
  */
 #include "src/backend/table/sight.h"
@@ -14,11 +14,11 @@ struct view {
     const struct hf__name *name;
     const struct hf__watch *watch;
     struct hf__sight *sight;
-    struct hf__lookout lookout; /* who counts */
+    struct hf__contenders contenders; /* who counts */
     bool is_damaged;
 };
 
-/* ---- the line */
+/* ---- the queue */
 
 static const struct hf__participant *find(const struct hf__participants *in,
                                           const struct hf__token *token)
@@ -29,10 +29,10 @@ static const struct hf__participant *find(const struct hf__participants *in,
 /* Its own ticket's place among those who count; −1: it is not there. */
 static int place_of(const struct view *v)
 {
-    const struct hf__stands *s = &v->lookout.stands;
+    const struct hf__holders_waiters *s = &v->contenders.all;
 
-    for (int i = 0; i < s->n_line; i++) {
-        if (hf__token_equal(&s->line[i].token, &v->watch->ticket)) {
+    for (int i = 0; i < s->n_waiters; i++) {
+        if (hf__token_equal(&s->waiters[i].token, &v->watch->ticket)) {
             return i;
         }
     }
@@ -44,15 +44,15 @@ static int place_of(const struct view *v)
  * none. */
 static int ticket_before(const struct view *v)
 {
-    const struct hf__stands *s = &v->lookout.stands;
+    const struct hf__holders_waiters *s = &v->contenders.all;
     int own = place_of(v);
-    int last = own >= 0 ? own - 1 : s->n_line - 1;
+    int last = own >= 0 ? own - 1 : s->n_waiters - 1;
 
     if (own >= 0 && v->watch->lock_mode.mode != HF__MODE_SHARED) {
         return last;
     }
     for (int i = last; i >= 0; i--) {
-        if (!hf__lock_modes_compatible(s->line[i].lock_mode,
+        if (!hf__lock_modes_compatible(s->waiters[i].lock_mode,
                                        v->watch->lock_mode)) {
             return i;
         }
@@ -113,7 +113,7 @@ static bool wants_ticket(const struct view *v)
                               .lock_mode = v->watch->lock_mode};
 
     return !hf__name_is_had_alone(v->name) &&
-           hf__leaves_ticket(&v->lookout.stands, &op);
+           hf__leaves_ticket(&v->contenders.all, &op);
 }
 
 /* ---- all of it */
@@ -156,16 +156,16 @@ static void judge(struct view *v)
         v->is_damaged ||
         hf__watch_fires(v->name, v->watch, false, &next_us) != HF__FIRES_NOT;
     sight->is_news = is_news(v);
-    sight->is_crowded = wants_ticket(v);
+    sight->has_holders_waiters = wants_ticket(v);
     before = ticket_before(v);
     if (before < 0) {
         wait_for_grant(v);
         return;
     }
-    /* When a lease ends, the first in line sees to that. */
-    sight->bell = v->lookout.stands.line[before].token;
+    /* When a lease ends, the first in the queue sees to that. */
+    sight->bell = v->contenders.all.waiters[before].token;
     sight->is_ticket = true;
-    sight->is_manned = find(&v->name->line, &sight->bell)->life != 0;
+    sight->is_manned = find(&v->name->waiters, &sight->bell)->life != 0;
 }
 
 int hf__sight_make(const struct hf__table_name *name,
@@ -178,10 +178,10 @@ int hf__sight_make(const struct hf__table_name *name,
     int r;
 
     *ret_sight = (struct hf__sight){.due = HF__NEVER};
-    r = hf__lookout_make(&v.lookout, v.name, &watch->ticket);
+    r = hf__contenders_make(&v.contenders, v.name, &watch->ticket);
     if (r == HF_OK) {
         judge(&v);
     }
-    hf__lookout_free(&v.lookout);
+    hf__contenders_free(&v.contenders);
     return r;
 }

@@ -14,7 +14,7 @@ struct hf__sight {
     bool is_over; /* it may enter, or has to be told why not */
     bool is_news; /* others are there than the watch has seen */
     /* In the way are those behind whom a claim gets into line. */
-    bool is_crowded;
+    bool has_holders_waiters;
     uint64_t fence;        /* the name's */
     struct hf__token bell; /* of whom it waits for; zero: nobody has one */
     bool is_ticket;        /* its bell is a ticket's, not a grant's */

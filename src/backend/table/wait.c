@@ -5,8 +5,8 @@
  * the turn of its name, of which the server keeps a queue. The first asks for
  * the bell of the holder's token; it keeps the turn while its claim tries and
  * lets go of it then, so that a hand-over costs as many statements for a
- * hundred waiters as for one. One in line holds the bell of its ticket and asks
- * for that of the ticket before it, or the holder's.
+ * hundred waiters as for one. One in the queue holds the bell of its ticket and
+ * asks for that of the ticket before it, or the holder's.
  *
  * All come back after a while to look: a bell that nobody holds, a break, a
  * stopped owner of the turn cost time and no more. The server drops a session
@@ -188,9 +188,10 @@ int hf__parked_leave(struct hf__table_head *t)
 /* Is it to be told now? */
 static bool must_fire(struct hf__parked *p)
 {
-    bool is_told = p->sight.is_over ||
-                   (p->sight.is_news && (p->is_fresh || p->sight.is_crowded) &&
-                    p->told_fence != p->sight.fence);
+    bool is_told =
+        p->sight.is_over ||
+        (p->sight.is_news && (p->is_fresh || p->sight.has_holders_waiters) &&
+         p->told_fence != p->sight.fence);
 
     if (is_told) {
         p->told_fence = p->sight.fence;
@@ -353,8 +354,9 @@ static int look_around(struct hf__table_head *t, struct hf__watch *const w[],
 
         r = see(t, w[i]);
         w[i]->has_fired =
-            r == HF_OK && (sight->is_over ||
-                           (sight->is_news && (is_fresh || sight->is_crowded)));
+            r == HF_OK &&
+            (sight->is_over ||
+             (sight->is_news && (is_fresh || sight->has_holders_waiters)));
         p->has_fired |= w[i]->has_fired;
         *ret_due = hf__earlier(*ret_due, sight->due);
     }

@@ -167,8 +167,8 @@ static void take_queue(struct hf__zk_task *t)
 static bool is_to_wait(const struct hf__zk_task *t)
 {
     int stream = hf__zk_line_stream(&t->line, t->place);
-    struct hf__stand one = {.slot = -1};
-    struct hf__stands before = {&one, stream < 0 ? 0 : 1, NULL, 0};
+    struct hf__contender one = {.slot = -1};
+    struct hf__holders_waiters before = {&one, stream < 0 ? 0 : 1, NULL, 0};
 
     if (stream >= 0) {
         one.lock_mode = t->line.claims[stream].child.lock_mode;

@@ -64,8 +64,8 @@ static void judge(struct hf__name *name)
             g->standing = HF__STANDS_ENDED;
         }
     }
-    for (int i = 0; i < name->line.n; i++) {
-        struct hf__participant *t = name->line.list[i];
+    for (int i = 0; i < name->waiters.n; i++) {
+        struct hf__participant *t = name->waiters.list[i];
 
         t->standing = standing_of_ticket((name->now_us - t->seen_us) / 1000);
     }
