@@ -193,7 +193,7 @@ static void note_grants(struct play *play)
         const struct hf__participant *g =
             hf__participants_find(&play->model.grants, &c->token);
 
-        if (g != NULL && g->standing == HF__STANDS_BROKEN &&
+        if (g != NULL && g->state == HF__PARTICIPANT_BROKEN &&
             !was_broken(play, g->fence)) {
             play->broken[play->n_broken++] = g->fence;
             play->broken_keeping = 0;

@@ -236,7 +236,7 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
         const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_GONE) == 0 &&
-            t->standing == HF__STANDS_RUNNING) {
+            t->state == HF__PARTICIPANT_RUNNING) {
             hf__bells_ring(&s->local.side->bells,
                            hf__chime_of_ticket(&t->token));
             return;

@@ -175,7 +175,7 @@ void hf__local_judge_lease(const struct hf__local *s,
     g->is_past = !is_same_clock;
     g->ends_us = is_same_clock ? terms->expires_us : INT64_MAX;
     if (g->ends_us <= name->now_us) {
-        g->standing = HF__STANDS_ENDED;
+        g->state = HF__PARTICIPANT_ENDED;
         return;
     }
     if (!is_same_boot && g->is_detached && left_by_wall(terms, name) > 0) {
@@ -186,32 +186,34 @@ void hf__local_judge_lease(const struct hf__local *s,
     /* A container may show a boot id of its own. Whose byte is locked was
      * not there before a restart, whatever the id says. */
     if (!is_same_boot && g->holder_lives != 1) {
-        g->standing = HF__STANDS_ENDED;
+        g->state = HF__PARTICIPANT_ENDED;
         g->ends_us = name->now_us - name->wall_us; /* nobody knows when */
     } else if (g->holder_lives == 0) {
-        g->standing = HF__STANDS_DEAD;
+        g->state = HF__PARTICIPANT_DEAD;
     } else if (!is_same_clock) {
-        g->standing = HF__STANDS_FOREIGN;
+        g->state = HF__PARTICIPANT_FOREIGN;
     }
 }
 
 /* By when it was last seen. The stamp may have been set to nothing since:
  * nobody was in the store then. A stamp of the future is nobody's of ours.
  * Whose process lives keeps its place: it may have been stopped. */
-static enum hf__standing by_stamp(const struct hf__local *s, int64_t now_us,
-                                  const struct hf__participant *t, int lives)
+static enum hf__participant_state by_stamp(const struct hf__local *s,
+                                           int64_t now_us,
+                                           const struct hf__participant *t,
+                                           int lives)
 {
     int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
     int64_t idle_ms = hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps),
                                          &t->token, hf__now());
 
     if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
-        return HF__STANDS_RUNNING;
+        return HF__PARTICIPANT_RUNNING;
     }
     return lives == 1 || (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS) ||
                    (t->seen_us <= now_us && t->seen_us > now_us - keep_us)
-               ? HF__STANDS_DEAD
-               : HF__STANDS_ENDED;
+               ? HF__PARTICIPANT_DEAD
+               : HF__PARTICIPANT_ENDED;
 }
 
 /* Where the stamp is of another time namespace's clock, the byte alone
@@ -223,11 +225,11 @@ void hf__local_judge_ticket(const struct hf__local *s, int64_t now_us,
 
     t->holder_lives = -1;
     if (lives == 0) {
-        t->standing = HF__STANDS_ENDED;
+        t->state = HF__PARTICIPANT_ENDED;
     } else if (!t->is_past) {
-        t->standing = by_stamp(s, now_us, t, lives);
+        t->state = by_stamp(s, now_us, t, lives);
     } else {
-        t->standing = lives == 1 ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
+        t->state = lives == 1 ? HF__PARTICIPANT_RUNNING : HF__PARTICIPANT_ENDED;
     }
 }
 

@@ -112,11 +112,11 @@ static int64_t ends_us_of(const struct hf__mem_life *life, int64_t now_us)
 static void judge_grant(const struct hf__mem_store *store,
                         const struct hf__name *name, struct hf__participant *g)
 {
-    if (g->life != 0 && g->standing != HF__STANDS_ENDED) {
+    if (g->life != 0 && g->state != HF__PARTICIPANT_ENDED) {
         g->ends_us = ends_us_of(find_life(store, g->life, 0), name->now_us);
     }
-    if (g->standing == HF__STANDS_RUNNING && g->ends_us <= name->now_us) {
-        g->standing = HF__STANDS_ENDED;
+    if (g->state == HF__PARTICIPANT_RUNNING && g->ends_us <= name->now_us) {
+        g->state = HF__PARTICIPANT_ENDED;
     }
 }
 
@@ -129,13 +129,13 @@ static void judge_ticket(const struct hf__mem_store *store,
     if (t->life != 0) {
         const struct hf__mem_life *life = find_life(store, t->life, 0);
 
-        t->standing = life == NULL || !hf__before(now, life_end(life))
-                          ? HF__STANDS_ENDED
-                          : HF__STANDS_RUNNING;
+        t->state = life == NULL || !hf__before(now, life_end(life))
+                       ? HF__PARTICIPANT_ENDED
+                       : HF__PARTICIPANT_RUNNING;
     } else {
-        t->standing = idle_ms < HF__TICKET_PATIENCE_MS ? HF__STANDS_RUNNING
-                      : idle_ms < HF__TICKET_KEEP_MS   ? HF__STANDS_DEAD
-                                                       : HF__STANDS_ENDED;
+        t->state = idle_ms < HF__TICKET_PATIENCE_MS ? HF__PARTICIPANT_RUNNING
+                   : idle_ms < HF__TICKET_KEEP_MS   ? HF__PARTICIPANT_DEAD
+                                                    : HF__PARTICIPANT_ENDED;
     }
 }
 

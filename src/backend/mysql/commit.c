@@ -360,7 +360,7 @@ static void change_several(struct hf__mysql_change *c,
     hf__text_add(c->sql, n > 0 ? ")" : "");
     if (n > 0 && hf__op_is_own_only(c->op)) {
         hf__text_addf(c->sql, " AND ended=%d" HF__OR_NOTHING,
-                      (int)(last->standing == HF__STANDS_BROKEN));
+                      (int)(last->state == HF__PARTICIPANT_BROKEN));
     }
 }
 

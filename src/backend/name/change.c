@@ -46,7 +46,7 @@ void hf__decision_prolong(struct hf__decision *d, struct hf__participant *g)
     g->ends_us = d->rules->ends_with_life
                      ? INT64_MAX
                      : d->name->now_us + 1 + d->op->lease_us; /* rounded down */
-    g->standing = HF__STANDS_RUNNING;
+    g->state = HF__PARTICIPANT_RUNNING;
     hf__decision_mark(d, g, HF__MARK_LEASE);
 }
 
@@ -68,8 +68,9 @@ void hf__decision_raise(struct hf__decision *d)
 static bool is_over(const struct hf__name *name,
                     const struct hf__participant *g)
 {
-    return g->standing == HF__STANDS_ENDED || g->standing == HF__STANDS_DEAD ||
-           (g->standing == HF__STANDS_BROKEN && g->ends_us <= name->now_us);
+    return g->state == HF__PARTICIPANT_ENDED ||
+           g->state == HF__PARTICIPANT_DEAD ||
+           (g->state == HF__PARTICIPANT_BROKEN && g->ends_us <= name->now_us);
 }
 
 static void clear_grants(struct hf__decision *d, const struct hf__token *token)
@@ -79,7 +80,7 @@ static void clear_grants(struct hf__decision *d, const struct hf__token *token)
         bool is_own = hf__token_equal(&g->token, token);
 
         if (is_own || is_over(d->name, g)) {
-            d->out->took_over |= !is_own && g->standing != HF__STANDS_BROKEN;
+            d->out->took_over |= !is_own && g->state != HF__PARTICIPANT_BROKEN;
             hf__decision_drop(d, g);
         }
     }
@@ -132,7 +133,7 @@ bool hf__decision_is_damaged(struct hf__decision *d,
                              const struct hf__participant *m)
 {
     if (d->name->is_damaged ||
-        (m != NULL && m->standing == HF__STANDS_DAMAGED)) {
+        (m != NULL && m->state == HF__PARTICIPANT_DAMAGED)) {
         hf__decision_finish(
             d, hf__fail(d->op->err, HF_EPROTO, "%s", d->rules->damaged));
         return true;
@@ -143,7 +144,7 @@ bool hf__decision_is_damaged(struct hf__decision *d,
 bool hf__decision_is_foreign(struct hf__decision *d,
                              const struct hf__participant *m)
 {
-    if (m != NULL && m->standing == HF__STANDS_FOREIGN) {
+    if (m != NULL && m->state == HF__PARTICIPANT_FOREIGN) {
         hf__decision_finish(
             d, hf__fail(d->op->err, HF_EUNSAFE, "%s", d->rules->foreign));
         return true;
@@ -157,7 +158,7 @@ static hf_reason reason_of(const struct hf__decision *d,
     if (g == NULL) {
         return hf__reason_for(d->op->fence, d->name->fence, d->name->broken);
     }
-    if (g->standing == HF__STANDS_BROKEN) {
+    if (g->state == HF__PARTICIPANT_BROKEN) {
         return HF_REASON_BROKEN;
     }
     return d->rules->ends_with_life ? HF_REASON_SESSION : HF_REASON_EXPIRED;

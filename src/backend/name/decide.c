@@ -33,7 +33,7 @@ static void grant_again(struct hf__decision *d, struct hf__participant *g)
 static void clear_waiters(struct hf__decision *d)
 {
     for (int i = 0; i < d->name->waiters.n; i++) {
-        if (d->name->waiters.list[i]->standing == HF__STANDS_ENDED) {
+        if (d->name->waiters.list[i]->state == HF__PARTICIPANT_ENDED) {
             hf__decision_drop(d, d->name->waiters.list[i]);
         }
     }
@@ -63,7 +63,7 @@ static void enqueue(struct hf__decision *d,
     }
     if (t != NULL) {
         t->seen_us = d->name->now_us;
-        t->standing = HF__STANDS_RUNNING;
+        t->state = HF__PARTICIPANT_RUNNING;
         d->out->seen = t;
         d->out->is_queued = true;
     }
@@ -98,7 +98,7 @@ static void enter(struct hf__decision *d, const struct hf__holders_waiters *all,
                   const struct hf__participant *own)
 {
     const struct hf__op *op = d->op;
-    bool is_own = own != NULL && own->standing != HF__STANDS_BROKEN;
+    bool is_own = own != NULL && own->state != HF__PARTICIPANT_BROKEN;
     int slot = -1;
 
     if (hf__name_is_kept(d->name) && !is_own) {
@@ -177,9 +177,9 @@ static void release(struct hf__decision *d, struct hf__participant *own)
         return; /* what is left of it is for people */
     }
     if (ticket != NULL) {
-        ticket->standing = HF__STANDS_ENDED; /* nobody waits there now */
+        ticket->state = HF__PARTICIPANT_ENDED; /* nobody waits there now */
     }
-    if (own != NULL && own->standing != HF__STANDS_BROKEN) {
+    if (own != NULL && own->state != HF__PARTICIPANT_BROKEN) {
         if (d->op->reopens) {
             hf__decision_keep(d, 0);
         }
@@ -226,8 +226,8 @@ static void raise_fence(struct hf__decision *d, struct hf__participant *own)
     struct hf__name *name = d->name;
     uint64_t wanted = d->op->fence;
 
-    if (own == NULL || own->standing == HF__STANDS_BROKEN ||
-        own->standing == HF__STANDS_DAMAGED) {
+    if (own == NULL || own->state == HF__PARTICIPANT_BROKEN ||
+        own->state == HF__PARTICIPANT_DAMAGED) {
         hf__decision_lose(d, own);
         return;
     }
@@ -267,7 +267,7 @@ static void inspect(struct hf__decision *d)
  * store that has room for one only, the name does. */
 static void break_one(struct hf__decision *d, struct hf__participant *g)
 {
-    g->standing = HF__STANDS_BROKEN;
+    g->state = HF__PARTICIPANT_BROKEN;
     hf__decision_mark(d, g, HF__MARK_BROKEN);
     if (g->lock_mode.mode == HF__MODE_EXCLUSIVE) {
         d->name->broken = g->fence;
@@ -282,7 +282,7 @@ static int break_meant(struct hf__decision *d, bool is_kept)
 
     for (int i = 0; i < d->name->grants.n; i++) {
         struct hf__participant *g = d->name->grants.list[i];
-        bool keeps = is_kept && g->standing == HF__STANDS_ENDED;
+        bool keeps = is_kept && g->state == HF__PARTICIPANT_ENDED;
 
         if ((!hf__participant_holds(g) && !keeps) ||
             (op->fence != 0 && op->fence != g->fence)) {

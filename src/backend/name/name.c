@@ -137,8 +137,8 @@ void hf__name_fini(struct hf__name *name)
 
 static bool is_in_the_way(const struct hf__participant *g)
 {
-    return g->standing == HF__STANDS_RUNNING ||
-           g->standing == HF__STANDS_FOREIGN;
+    return g->state == HF__PARTICIPANT_RUNNING ||
+           g->state == HF__PARTICIPANT_FOREIGN;
 }
 
 static bool is_taken(const struct hf__name *name)
@@ -153,12 +153,13 @@ static bool is_taken(const struct hf__name *name)
 
 bool hf__participant_runs(const struct hf__participant *m)
 {
-    return m->standing == HF__STANDS_RUNNING || m->standing == HF__STANDS_DEAD;
+    return m->state == HF__PARTICIPANT_RUNNING ||
+           m->state == HF__PARTICIPANT_DEAD;
 }
 
 bool hf__participant_holds(const struct hf__participant *m)
 {
-    return hf__participant_runs(m) || m->standing == HF__STANDS_FOREIGN;
+    return hf__participant_runs(m) || m->state == HF__PARTICIPANT_FOREIGN;
 }
 
 const struct hf__participant *hf__name_first_to_end(const struct hf__name *name)
@@ -203,7 +204,7 @@ int hf__name_waiting(const struct hf__name *name, const struct hf__op *op)
     for (int i = 0; i < name->waiters.n; i++) {
         const struct hf__participant *t = name->waiters.list[i];
 
-        n += t->standing == HF__STANDS_RUNNING && !is_of(t, op);
+        n += t->state == HF__PARTICIPANT_RUNNING && !is_of(t, op);
     }
     return n;
 }
@@ -215,7 +216,7 @@ const struct hf__participant *hf__name_holder(const struct hf__name *name)
 
         if (g->lock_mode.mode == HF__MODE_EXCLUSIVE &&
             (g->marks & HF__MARK_GONE) == 0 &&
-            g->standing != HF__STANDS_BROKEN) {
+            g->state != HF__PARTICIPANT_BROKEN) {
             return g;
         }
     }
@@ -241,7 +242,7 @@ bool hf__name_is_awaited(const struct hf__name *name,
     for (int i = 0; i < name->waiters.n; i++) {
         const struct hf__participant *t = name->waiters.list[i];
 
-        if (t->standing == HF__STANDS_RUNNING &&
+        if (t->state == HF__PARTICIPANT_RUNNING &&
             (but == NULL || !hf__token_equal(&t->token, but))) {
             return true;
         }
@@ -257,15 +258,15 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
         const struct hf__participant *g = name->grants.list[i];
         int64_t over_us = name->wall_us - (name->now_us - g->ends_us);
 
-        if (g->standing == HF__STANDS_DAMAGED) {
+        if (g->state == HF__PARTICIPANT_DAMAGED) {
             return false;
         }
-        if (g->standing == HF__STANDS_ENDED && over_us > since_us) {
+        if (g->state == HF__PARTICIPANT_ENDED && over_us > since_us) {
             since_us = over_us;
         }
     }
     for (int i = 0; i < name->waiters.n; i++) {
-        if (name->waiters.list[i]->standing != HF__STANDS_ENDED) {
+        if (name->waiters.list[i]->state != HF__PARTICIPANT_ENDED) {
             return false;
         }
     }
@@ -304,8 +305,8 @@ int hf__contenders_make(struct hf__contenders *l, const struct hf__name *name,
     for (int i = 0; i < name->waiters.n; i++) {
         const struct hf__participant *t = name->waiters.list[i];
 
-        if (t->standing == HF__STANDS_RUNNING ||
-            (t->standing == HF__STANDS_DEAD && own != NULL &&
+        if (t->state == HF__PARTICIPANT_RUNNING ||
+            (t->state == HF__PARTICIPANT_DEAD && own != NULL &&
              hf__token_equal(&t->token, own))) {
             *at++ = (struct hf__contender){t->token, t->lock_mode, -1};
             l->all.n_waiters++;

@@ -13,13 +13,15 @@
 
 /* Of a ticket: RUNNING, its claim waits; DEAD, it did not show itself lately,
  * its place stays; ENDED, it is gone for good. */
-enum hf__standing {
-    HF__STANDS_RUNNING,
-    HF__STANDS_DEAD,    /* the lease runs, and the holder is gone */
-    HF__STANDS_ENDED,   /* the lease is over */
-    HF__STANDS_BROKEN,  /* an operator ended it; its holder is yet to hear */
-    HF__STANDS_FOREIGN, /* its lease runs by a clock that is not to be had */
-    HF__STANDS_DAMAGED  /* not what we wrote */
+enum hf__participant_state {
+    HF__PARTICIPANT_RUNNING,
+    HF__PARTICIPANT_DEAD,    /* the lease runs, and the holder is gone */
+    HF__PARTICIPANT_ENDED,   /* the lease is over */
+    HF__PARTICIPANT_BROKEN,  /* an operator ended it; its holder is yet to hear
+                              */
+    HF__PARTICIPANT_FOREIGN, /* its lease runs by a clock that is not to be had
+                              */
+    HF__PARTICIPANT_DAMAGED  /* not what we wrote */
 };
 
 /* What a decision changed, of one of them or of the name itself. */
@@ -46,7 +48,7 @@ struct hf__participant {
     int64_t ends_us;  /* of a grant; INT64_MAX: it ends with its life */
     int64_t seen_us;  /* of a ticket: when its claim last asked or waited */
     int64_t since_us; /* wall clock */
-    enum hf__standing standing;
+    enum hf__participant_state state;
     int holder_lives; /* as in hf__record */
     bool is_detached;
     bool is_past; /* begun by a clock that is no more: no lease follows it */

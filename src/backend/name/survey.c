@@ -133,8 +133,8 @@ struct cleaning {
 static bool has_expired(const struct hf__name *name)
 {
     for (int i = 0; i < name->grants.n; i++) {
-        if (name->grants.list[i]->standing == HF__STANDS_ENDED ||
-            name->grants.list[i]->standing == HF__STANDS_DEAD) {
+        if (name->grants.list[i]->state == HF__PARTICIPANT_ENDED ||
+            name->grants.list[i]->state == HF__PARTICIPANT_DEAD) {
             return true;
         }
     }

@@ -73,7 +73,7 @@ int hf__name_tell_all(const struct hf__name *name,
                        .owner = t->owner},
         };
 
-        if (t->standing == HF__STANDS_RUNNING) {
+        if (t->state == HF__PARTICIPANT_RUNNING) {
             r = hf__participant_list_add(participants, &participant);
         }
     }

@@ -46,7 +46,7 @@ static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
                            hf__value_of_token(&g->token),
                            hf__value_of((int64_t)g->fence), lease_of(g),
                            hf__value_of(!g->is_detached),
-                           hf__value_of(g->standing == HF__STANDS_BROKEN));
+                           hf__value_of(g->state == HF__PARTICIPANT_BROKEN));
     }
     return HF__SQL_RUN(
         s, HF__SQL_HOLDERS_PUT, hf__value_of_key(key),

@@ -166,7 +166,7 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
     read_owner(statement, COLUMN_LABEL, &g->owner);
     if (!read_token(statement, COLUMN_TOKEN, &g->token) ||
         !read_fence(statement, &g->fence) || !has_boot) {
-        g->standing = HF__STANDS_DAMAGED;
+        g->state = HF__PARTICIPANT_DAMAGED;
     } else {
         hf__local_judge_lease(&s->local, &terms, &s->name, g);
     }
@@ -199,7 +199,7 @@ static int take_name(struct hf__sqlite *s, sqlite3_stmt *statement)
     } else if (sqlite3_column_type(statement, COLUMN_TOKEN) != SQLITE_NULL) {
         struct hf__participant *g = add_grant(s, statement, -1);
 
-        name->is_damaged = g != NULL && g->standing == HF__STANDS_DAMAGED;
+        name->is_damaged = g != NULL && g->state == HF__PARTICIPANT_DAMAGED;
         return g != NULL ? SQLITE_OK : SQLITE_NOMEM;
     }
     return SQLITE_OK;
@@ -238,9 +238,9 @@ static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
     g->lock_mode =
         is_ours ? lock_mode : (struct hf__lock_mode){HF__MODE_SHARED, 0};
     if (!is_ours || (has_slot && is_slot_taken(&s->name, g))) {
-        g->standing = HF__STANDS_DAMAGED;
+        g->state = HF__PARTICIPANT_DAMAGED;
     } else if (sqlite3_column_int64(statement, COLUMN_IS_BROKEN) != 0) {
-        g->standing = HF__STANDS_BROKEN;
+        g->state = HF__PARTICIPANT_BROKEN;
         g->ends_us = g->is_past ? s->now_us - s->wall_us : g->ends_us;
     }
     return SQLITE_OK;
@@ -272,7 +272,7 @@ static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
         !hf__local_is_same_clock(&s->local, text_of(statement, TICKET_BOOT));
     hf__local_judge_ticket(&s->local, s->now_us, t);
     if (!read_lock_mode(statement, TICKET_MODE, &t->lock_mode)) {
-        t->standing = HF__STANDS_ENDED;
+        t->state = HF__PARTICIPANT_ENDED;
     }
     if (with_owner) {
         read_owner(statement, TICKET_OWNER, &t->owner);

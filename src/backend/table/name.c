@@ -75,10 +75,11 @@ static struct hf__participant *add(struct hf__participants *to,
     return p;
 }
 
-static enum hf__standing by_lease(const struct hf__participant *g,
-                                  int64_t now_us)
+static enum hf__participant_state by_lease(const struct hf__participant *g,
+                                           int64_t now_us)
 {
-    return g->ends_us > now_us ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
+    return g->ends_us > now_us ? HF__PARTICIPANT_RUNNING
+                               : HF__PARTICIPANT_ENDED;
 }
 
 static int read_record(const struct hf__table_row *r, struct hf__table_name *n)
@@ -106,7 +107,7 @@ static int read_record(const struct hf__table_row *r, struct hf__table_name *n)
         return HF_ENOMEM;
     }
     g->token = token;
-    g->standing = by_lease(g, name->now_us);
+    g->state = by_lease(g, name->now_us);
     return HF_OK;
 }
 
@@ -132,23 +133,24 @@ static int read_grant(const struct hf__table_row *r, struct hf__name *name)
               !hf__token_is_zero(&g->token) &&
               hf__column_is_fence_of(g->fence, &g->token);
     if (r->ended != 0) {
-        g->standing = HF__STANDS_BROKEN;
+        g->state = HF__PARTICIPANT_BROKEN;
     } else {
-        g->standing = is_ours ? by_lease(g, name->now_us) : HF__STANDS_DAMAGED;
+        g->state =
+            is_ours ? by_lease(g, name->now_us) : HF__PARTICIPANT_DAMAGED;
     }
     return HF_OK;
 }
 
-static enum hf__standing by_showing(const struct hf__participant *t,
-                                    int64_t now_us)
+static enum hf__participant_state by_showing(const struct hf__participant *t,
+                                             int64_t now_us)
 {
     int64_t idle_us = now_us - t->seen_us;
 
     if (t->life != 0 || idle_us < HF__TICKET_PATIENCE_MS * INT64_C(1000)) {
-        return HF__STANDS_RUNNING;
+        return HF__PARTICIPANT_RUNNING;
     }
-    return idle_us < HF__TICKET_KEEP_MS * INT64_C(1000) ? HF__STANDS_DEAD
-                                                        : HF__STANDS_ENDED;
+    return idle_us < HF__TICKET_KEEP_MS * INT64_C(1000) ? HF__PARTICIPANT_DEAD
+                                                        : HF__PARTICIPANT_ENDED;
 }
 
 /* Who is not to be read keeps nobody waiting. */
@@ -163,7 +165,7 @@ static int read_ticket(const struct hf__table_row *r, struct hf__name *name)
     t->seen_us = t->ends_us;
     is_ours = read_token(r, &t->token) && !hf__token_is_zero(&t->token);
     is_ours = read_lock_mode(r, &t->lock_mode) && is_ours;
-    t->standing = is_ours ? by_showing(t, name->now_us) : HF__STANDS_ENDED;
+    t->state = is_ours ? by_showing(t, name->now_us) : HF__PARTICIPANT_ENDED;
     return HF_OK;
 }
 
@@ -211,9 +213,9 @@ static void judge_slots(struct hf__participants *grants)
     for (int i = 0; i < grants->n; i++) {
         struct hf__participant *g = grants->list[i];
 
-        if (g->slot >= 0 && g->standing == HF__STANDS_RUNNING) {
-            g->standing =
-                g->slot == taken ? HF__STANDS_DAMAGED : HF__STANDS_RUNNING;
+        if (g->slot >= 0 && g->state == HF__PARTICIPANT_RUNNING) {
+            g->state = g->slot == taken ? HF__PARTICIPANT_DAMAGED
+                                        : HF__PARTICIPANT_RUNNING;
             taken = g->slot;
         }
     }

@@ -101,7 +101,7 @@ static bool is_any_damaged(const struct hf__table_name *n)
     bool is_any = false;
 
     for (int i = 0; i < grants->n; i++) {
-        is_any |= grants->list[i]->standing == HF__STANDS_DAMAGED;
+        is_any |= grants->list[i]->state == HF__PARTICIPANT_DAMAGED;
     }
     return n->name.is_damaged || (is_any && n->crowd != 0);
 }

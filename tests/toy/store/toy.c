@@ -44,12 +44,13 @@ static struct hf__family toys;
 
 /* ---- where everybody stands */
 
-static enum hf__standing standing_of_ticket(int64_t idle_ms)
+static enum hf__participant_state state_of_ticket(int64_t idle_ms)
 {
     if (idle_ms < HF__TICKET_PATIENCE_MS) {
-        return HF__STANDS_RUNNING;
+        return HF__PARTICIPANT_RUNNING;
     }
-    return idle_ms < HF__TICKET_KEEP_MS ? HF__STANDS_DEAD : HF__STANDS_ENDED;
+    return idle_ms < HF__TICKET_KEEP_MS ? HF__PARTICIPANT_DEAD
+                                        : HF__PARTICIPANT_ENDED;
 }
 
 static void judge(struct hf__name *name)
@@ -60,14 +61,14 @@ static void judge(struct hf__name *name)
     for (int i = 0; i < name->grants.n; i++) {
         struct hf__participant *g = name->grants.list[i];
 
-        if (g->standing == HF__STANDS_RUNNING && g->ends_us <= name->now_us) {
-            g->standing = HF__STANDS_ENDED;
+        if (g->state == HF__PARTICIPANT_RUNNING && g->ends_us <= name->now_us) {
+            g->state = HF__PARTICIPANT_ENDED;
         }
     }
     for (int i = 0; i < name->waiters.n; i++) {
         struct hf__participant *t = name->waiters.list[i];
 
-        t->standing = standing_of_ticket((name->now_us - t->seen_us) / 1000);
+        t->state = state_of_ticket((name->now_us - t->seen_us) / 1000);
     }
 }
 
