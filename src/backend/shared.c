@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping on shared words. What the words mean is bells.c's, when to sleep
- * the stores' own to say. Called by the sessions' threads; naps are ended by
- * any.
+ * Sleeping on shared words. What the words mean is wake_table.c's, when to
+ * sleep the stores' own to say. Called by the sessions' threads; naps are ended
+ * by any.
  */
 #include "src/backend/shared.h"
 
@@ -30,15 +30,16 @@ void hf__nap_end(struct hf__nap *nap)
     }
 }
 
-static bool must_hold_back(const struct hf__nap *nap, struct hf__bells *bells,
+static bool must_hold_back(const struct hf__nap *nap,
+                           struct hf__wake_view *view,
                            struct hf__op *const ops[], int n, hf__time now)
 {
     bool must = false;
 
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE &&
-            hf__bells_must_hold_back(bells, hf__chime_of(&ops[i]->key),
-                                     &nap->lobby, now)) {
+            hf__wake_table_must_hold_back(view, hf__wake_key_of(&ops[i]->key),
+                                          &nap->summary, now)) {
             must = true;
         }
     }
@@ -46,7 +47,7 @@ static bool must_hold_back(const struct hf__nap *nap, struct hf__bells *bells,
 }
 
 bool hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
-                       struct hf__bells *bells, struct hf__op *const ops[],
+                       struct hf__wake_view *view, struct hf__op *const ops[],
                        int n, hf__time deadline)
 {
     hf__time now = hf__now();
@@ -54,7 +55,7 @@ bool hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
     bool has_waited = false;
 
     limit = hf__earlier(limit, deadline);
-    while (must_hold_back(nap, bells, ops, n, now) && hf__before(now, limit) &&
+    while (must_hold_back(nap, view, ops, n, now) && hf__before(now, limit) &&
            !hf__is_interrupted(head)) {
         unsigned seen = hf__parker_seen(&nap->parker);
 
@@ -62,16 +63,17 @@ bool hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
         hf__park(&nap->parker, seen, hf__earlier(now, limit));
         now = hf__now();
         has_waited = true;
-        hf__bells_look(bells, &nap->lobby);
+        hf__wake_table_look(view, &nap->summary);
     }
     return has_waited;
 }
 
-void hf__nap_tell_taken(struct hf__nap *nap, struct hf__bells *bells,
+void hf__nap_tell_taken(struct hf__nap *nap, struct hf__wake_view *view,
                         const struct hf__op *op)
 {
     if (op->kind != HF__OP_ACQUIRE) {
-        hf__bells_look(bells, &nap->lobby); /* it was another's all along */
+        hf__wake_table_look(view,
+                            &nap->summary); /* it was another's all along */
     }
-    hf__bells_taken(bells, hf__chime_of(&op->key), &nap->lobby);
+    hf__wake_table_taken(view, hf__wake_key_of(&op->key), &nap->summary);
 }

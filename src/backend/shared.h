@@ -9,14 +9,14 @@
 
 #include "src/backend/backend.h"
 #include "src/backend/compatibility.h"
-#include "src/base/bells.h"
 #include "src/base/wake.h"
+#include "src/base/wake_table.h"
 
 /* Where a session sleeps; all zero is awake. */
 struct hf__nap {
     struct hf__parker parker;
-    _Atomic(atomic_uint *) word; /* its name, see words.h; NULL: none */
-    struct hf__lobby lobby;      /* as seen before a batch */
+    _Atomic(atomic_uint *) word;     /* its name, see words.h; NULL: none */
+    struct hf__wake_summary summary; /* as seen before a batch */
 };
 
 /* Until the word is no longer `seen`, or the limit, or an interrupt. */
@@ -25,52 +25,56 @@ void hf__nap_on(struct hf__nap *, struct hf__head *, atomic_uint *word,
 /* For interrupt(): whoever sleeps looks again. Thread: any. */
 void hf__nap_end(struct hf__nap *);
 
-/* A key, as the bells tell it apart. */
-static inline struct hf__chime hf__chime_of(const struct hf__key *key)
+/* A key, as the channels tell it apart. */
+static inline struct hf__wake_key hf__wake_key_of(const struct hf__key *key)
 {
-    return (struct hf__chime){key->bytes, key->length};
+    return (struct hf__wake_key){key->bytes, key->length};
 }
 
-/* One in line, by its token: its bell and its stamp. */
-static inline struct hf__chime hf__chime_of_ticket(const struct hf__token *t)
+/* One in line, by its token: its channel and its time last seen. */
+static inline struct hf__wake_key
+hf__wake_key_of_ticket(const struct hf__token *t)
 {
-    return (struct hf__chime){(const char *)t->bytes, sizeof t->bytes};
+    return (struct hf__wake_key){(const char *)t->bytes, sizeof t->bytes};
 }
 
 /* Where a waiter sleeps: who has a ticket is woken when its turn has come, else
  * with the name. */
-static inline struct hf__chime hf__chime_of_watch(const struct hf__watch *w)
+static inline struct hf__wake_key
+hf__wake_key_of_watch(const struct hf__watch *w)
 {
-    return hf__token_is_zero(&w->ticket) ? hf__chime_of(&w->key)
-                                         : hf__chime_of_ticket(&w->ticket);
+    return hf__token_is_zero(&w->ticket) ? hf__wake_key_of(&w->key)
+                                         : hf__wake_key_of_ticket(&w->ticket);
 }
 
 /* The word of a waiter for all of these: its own, or that for several. */
-static inline size_t hf__word_of_watches(const struct hf__bells *bells,
+static inline size_t hf__word_of_watches(const struct hf__wake_view *view,
                                          struct hf__watch *w[], int n)
 {
-    return n == 1 ? hf__bells_word(bells, hf__chime_of_watch(w[0]))
-                  : hf__bells_any(bells);
+    return n == 1 ? hf__wake_table_word(view, hf__wake_key_of_watch(w[0]))
+                  : hf__wake_table_any(view);
 }
 
 /* For how long has nobody asked or waited for the ticket? For that of one who
  * lives and is not stopped it stays below HF__TICKET_PATIENCE_MS. */
 static inline int64_t hf__ticket_idle_ms(const struct hf__words *words,
-                                         size_t stamps,
+                                         size_t last_seen,
                                          const struct hf__token *token,
                                          hf__time now)
 {
-    hf__time seen = hf__stamps_get(words, stamps, hf__chime_of_ticket(token));
+    hf__time seen =
+        hf__last_seen_get(words, last_seen, hf__wake_key_of_ticket(token));
 
     return hf__between_ns(seen, now) / HF__MS;
 }
 
-/* Before a batch with acquires, the lobby just seen: let a waiter that was just
- * woken have its try; see bells.h. True: it was waited for. */
-bool hf__nap_hold_back(struct hf__nap *, struct hf__head *, struct hf__bells *,
-                       struct hf__op *const ops[], int n, hf__time deadline);
+/* Before a batch with acquires, the summary just seen: let a waiter that was
+ * just woken have its try; see wake_table.h. True: it was waited for. */
+bool hf__nap_hold_back(struct hf__nap *, struct hf__head *,
+                       struct hf__wake_view *, struct hf__op *const ops[],
+                       int n, hf__time deadline);
 /* The operation of that batch took its name. */
-void hf__nap_tell_taken(struct hf__nap *, struct hf__bells *,
+void hf__nap_tell_taken(struct hf__nap *, struct hf__wake_view *,
                         const struct hf__op *);
 
 #endif

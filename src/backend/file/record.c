@@ -421,7 +421,7 @@ int hf__file_line_judge(const struct hf__lockfile *lockfile,
         }
         t->token = ticket->token;
         t->since_us = ticket->since_us;
-        t->seen_us = INT64_MIN; /* by its stamp alone */
+        t->seen_us = INT64_MIN; /* by its time last seen alone */
         t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
         hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
         if (op != NULL && op->ret_participants != NULL &&

@@ -20,11 +20,11 @@
 
 struct board {
     struct hf__board board;
-    /* By bell: no bound grant of its names has a lease beyond (boot clock);
+    /* By channel: no bound grant of its names has a lease beyond (boot clock);
      * often a little late. Early only where somebody was stopped with the words
      * locked: who no longer waits for that, as hf__words_lock() does not, may
      * write a time over a later one that another has just written. */
-    _Alignas(8) int64_t until_us[HF__BELLS];
+    _Alignas(8) int64_t until_us[HF__WAKE_CHANNELS];
 };
 
 static struct hf__family sides;
@@ -40,7 +40,7 @@ const struct hf__side_kind hf__file_side_kind = {
 static size_t until_at(const struct hf__key *key)
 {
     return offsetof(struct board, until_us) +
-           hf__bell_index(hf__chime_of(key)) * sizeof(int64_t);
+           hf__wake_channel_index(hf__wake_key_of(key)) * sizeof(int64_t);
 }
 
 static int64_t until_of(const struct hf__side *side, const struct hf__key *key)
@@ -237,12 +237,12 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
 
         if ((t->marks & HF__MARK_GONE) == 0 &&
             t->state == HF__PARTICIPANT_RUNNING) {
-            hf__bells_ring(&s->local.side->bells,
-                           hf__chime_of_ticket(&t->token));
+            hf__wake_table_notify(&s->local.side->wake_view,
+                                  hf__wake_key_of_ticket(&t->token));
             return;
         }
     }
-    hf__bells_freed(&s->local.side->bells, hf__chime_of(&op->key));
+    hf__wake_table_freed(&s->local.side->wake_view, hf__wake_key_of(&op->key));
 }
 
 /* ---- changing */
@@ -338,7 +338,7 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     }
     let_go(s, op, name);
     if (out->is_taken) {
-        hf__nap_tell_taken(&s->local.nap, &s->local.side->bells, op);
+        hf__nap_tell_taken(&s->local.nap, &s->local.side->wake_view, op);
     }
     if (out->wakes) {
         wake_next(s, op, name);

@@ -35,13 +35,13 @@ int hf__local_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err)
 {
     struct hf__local *s = state;
-    struct hf__bells *bells = &s->side->bells;
-    struct hf__chime name = hf__chime_of_watch(w[0]);
+    struct hf__wake_view *wake_view = &s->side->wake_view;
+    struct hf__wake_key name = hf__wake_key_of_watch(w[0]);
     int r;
 
-    hf__bells_arm(bells, name, n == 1);
+    hf__wake_table_subscribe(wake_view, name, n == 1);
     r = hf__plain_wait(s, w, n, deadline, err);
-    hf__bells_disarm(bells, name, n == 1);
+    hf__wake_table_unsubscribe(wake_view, name, n == 1);
     return r;
 }
 
@@ -79,22 +79,23 @@ int hf__local_lock_fds(void *state, int *fds, int max)
 
 void hf__local_show(void *state, const struct hf__participant *ticket)
 {
-    hf__stamps_set(&((struct hf__local *)state)->side->words,
-                   HF__ON_BOARD(stamps), hf__chime_of_ticket(&ticket->token),
-                   hf__now());
+    hf__last_seen_set(&((struct hf__local *)state)->side->words,
+                      HF__ON_BOARD(last_seen),
+                      hf__wake_key_of_ticket(&ticket->token), hf__now());
 }
 
 void hf__local_let_in(void *state, const struct hf__watch *w)
 {
-    hf__bells_allow(&((struct hf__local *)state)->side->bells,
-                    hf__chime_of(&w->key));
+    hf__wake_table_allow(&((struct hf__local *)state)->side->wake_view,
+                         hf__wake_key_of(&w->key));
 }
 
 unsigned hf__local_seen(void *state, struct hf__watch *w[], int n)
 {
     const struct hf__side *side = ((struct hf__local *)state)->side;
 
-    return hf__words_get(&side->words, hf__word_of_watches(&side->bells, w, n));
+    return hf__words_get(&side->words,
+                         hf__word_of_watches(&side->wake_view, w, n));
 }
 
 void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
@@ -104,7 +105,7 @@ void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
 
     hf__nap_on(&s->nap, &s->plain.head,
                hf__words_name(&s->side->words,
-                              hf__word_of_watches(&s->side->bells, w, n)),
+                              hf__word_of_watches(&s->side->wake_view, w, n)),
                seen, until);
 }
 
@@ -195,17 +196,18 @@ void hf__local_judge_lease(const struct hf__local *s,
     }
 }
 
-/* By when it was last seen. The stamp may have been set to nothing since:
- * nobody was in the store then. A stamp of the future is nobody's of ours.
- * Whose process lives keeps its place: it may have been stopped. */
-static enum hf__participant_state by_stamp(const struct hf__local *s,
-                                           int64_t now_us,
-                                           const struct hf__participant *t,
-                                           int lives)
+/* By when it was last seen. The time last seen may have been set to nothing
+ * since: nobody was in the store then. a time last seen of the future is
+ * nobody's of ours. Whose process lives keeps its place: it may have been
+ * stopped. */
+static enum hf__participant_state by_last_seen(const struct hf__local *s,
+                                               int64_t now_us,
+                                               const struct hf__participant *t,
+                                               int lives)
 {
     int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
-    int64_t idle_ms = hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps),
-                                         &t->token, hf__now());
+    int64_t idle_ms = hf__ticket_idle_ms(
+        &s->side->words, HF__ON_BOARD(last_seen), &t->token, hf__now());
 
     if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
         return HF__PARTICIPANT_RUNNING;
@@ -216,7 +218,7 @@ static enum hf__participant_state by_stamp(const struct hf__local *s,
                : HF__PARTICIPANT_ENDED;
 }
 
-/* Where the stamp is of another time namespace's clock, the byte alone
+/* Where the time last seen is of another time namespace's clock, the byte alone
  * decides. */
 void hf__local_judge_ticket(const struct hf__local *s, int64_t now_us,
                             struct hf__participant *t)
@@ -227,7 +229,7 @@ void hf__local_judge_ticket(const struct hf__local *s, int64_t now_us,
     if (lives == 0) {
         t->state = HF__PARTICIPANT_ENDED;
     } else if (!t->is_past) {
-        t->state = by_stamp(s, now_us, t, lives);
+        t->state = by_last_seen(s, now_us, t, lives);
     } else {
         t->state = lives == 1 ? HF__PARTICIPANT_RUNNING : HF__PARTICIPANT_ENDED;
     }

@@ -201,8 +201,8 @@ static int come_alive(const struct hf__ground *ground, struct hf__side *side,
     if (hf__words_map(&side->words, side->fd, side->kind->head.size)) {
         return hf__ground_fail(ground, "map", ground->side, err);
     }
-    side->bells.words = &side->words;
-    side->bells.at = HF__ON_BOARD(belfry);
+    side->wake_view.words = &side->words;
+    side->wake_view.at = HF__ON_BOARD(wake_table);
     hf__random(&side->life, sizeof side->life);
     side->life |= 1; /* zero is no life */
     return lock_byte(ground, side, F_WRLCK, byte_of(side->life), err);

@@ -5,7 +5,7 @@
  * Bytes, locked by its open file in each process: one found by a random
  * number, the process's life, which records name, so that a free byte says
  * that the holder is dead; perhaps one for each name that it holds (held.h);
- * and one that says that somebody is there at all. A board: the bells of
+ * and one that says that somebody is there at all. A board: the channels of
  * waiters, who was last seen waiting, what was broken, and what the store has
  * of its own; only hints, nothing on it is believed to free a lock, and nobody
  * touches it but by base/words.h. Thread: any.
@@ -16,9 +16,9 @@
 #include "src/backend/breaks.h"
 #include "src/backend/local/ground.h"
 #include "src/backend/local/held.h"
-#include "src/base/bells.h"
 #include "src/base/family.h"
 #include "src/base/list.h"
+#include "src/base/wake_table.h"
 
 #include <stddef.h>
 
@@ -49,19 +49,19 @@ struct hf__side_kind {
 struct hf__threshold {
     struct hf__board_head head;
     _Alignas(8) unsigned char own[592]; /* the store's own */
-    struct hf__lobby lobby;
+    struct hf__wake_summary summary;
 };
 
 struct hf__board {
     struct hf__board_head head;
     _Alignas(8) unsigned char own[592];
-    struct hf__belfry belfry;
+    struct hf__wake_table wake_table;
     struct hf__breaks breaks;
-    struct hf__stamps stamps;
+    struct hf__last_seen last_seen;
 };
 
-_Static_assert(offsetof(struct hf__board, belfry.lobby) ==
-                   offsetof(struct hf__threshold, lobby),
+_Static_assert(offsetof(struct hf__board, wake_table.summary) ==
+                   offsetof(struct hf__threshold, summary),
                "a threshold is what the board begins with");
 
 /* Where a part of the board is. */
@@ -78,7 +78,7 @@ struct hf__side {
     struct hf__words words; /* a board */
     uint64_t life;
     struct hf__held held;
-    struct hf__bells bells;
+    struct hf__wake_view wake_view;
     struct hf__mutex lock; /* the store's own, for what its sessions */
     struct hf__link idle;  /* leave each other */
 };

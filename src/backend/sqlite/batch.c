@@ -195,9 +195,9 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
 
     hf__sqlite_begin(s, deadline, err);
     (void)hf__side_look(s->local.side, &seen); /* see hf__sqlite_has_moved() */
-    s->local.nap.lobby = seen.lobby;
+    s->local.nap.summary = seen.summary;
     s->has_no_queue = !hf__nap_hold_back(&s->local.nap, &s->local.plain.head,
-                                         &s->local.side->bells, ops, n,
+                                         &s->local.side->wake_view, ops, n,
                                          s->local.plain.deadline) &&
                       has_no_queue(&seen);
     hf__pool_take(s);

@@ -353,17 +353,19 @@ static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
         hf__breaks_tell(&side->words, HF__ON_BOARD(breaks), &deed->token,
                         deed->life);
         break;
-    case HF__DEED_RING:
-        hf__bells_ring(&side->bells, hf__chime_of_ticket(&deed->token));
+    case HF__DEED_NOTIFY:
+        hf__wake_table_notify(&side->wake_view,
+                              hf__wake_key_of_ticket(&deed->token));
         break;
     case HF__DEED_FREED:
-        hf__bells_freed(&side->bells, hf__chime_of(&deed->op->key));
+        hf__wake_table_freed(&side->wake_view, hf__wake_key_of(&deed->op->key));
         break;
     case HF__DEED_OPENED:
-        hf__bells_ring(&side->bells, hf__chime_of(&deed->op->key));
+        hf__wake_table_notify(&side->wake_view,
+                              hf__wake_key_of(&deed->op->key));
         break;
     case HF__DEED_TAKEN:
-        hf__nap_tell_taken(&s->local.nap, &side->bells, deed->op);
+        hf__nap_tell_taken(&s->local.nap, &side->wake_view, deed->op);
         break;
     }
 }

@@ -259,8 +259,8 @@ static int ring_heads(struct hf__sqlite *s)
         if (entry == HF__ENTRY_HELD || entry == HF__ENTRY_PROMISED) {
             break;
         }
-        rc = hf__deeds_note(
-            s, &(struct hf__deed){.kind = HF__DEED_RING, .token = head->token});
+        rc = hf__deeds_note(s, &(struct hf__deed){.kind = HF__DEED_NOTIFY,
+                                                  .token = head->token});
     }
     hf__contenders_free(&contenders);
     return rc;

@@ -39,7 +39,7 @@ enum hf__deed_kind {
     HF__DEED_LET_GO, /* it is to be forgotten */
     HF__DEED_EXTEND, /* its lease ends later */
     HF__DEED_BROKEN, /* its holder is to hear of it */
-    HF__DEED_RING,   /* the claim of that ticket may enter */
+    HF__DEED_NOTIFY, /* the claim of that ticket may enter */
     HF__DEED_FREED,  /* somebody who sleeps on the name may enter */
     HF__DEED_OPENED, /* all who sleep there may */
     HF__DEED_TAKEN   /* nobody may; in order to claim, or not */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bells: rung only while somebody sleeps. Stamps of those in line: each its
- * own, also where many are near each other. Sleepers who come at once: in every
- * order of their steps, which they take when they are told to, by the linker's
- * --wrap.
+ * Channels: notified only while somebody sleeps. Stamps of those in line: each
+ * its own, also where many are near each other. Sleepers who come at once: in
+ * every order of their steps, which they take when they are told to, by the
+ * linker's --wrap.
  */
-#include "src/base/bells.h"
+#include "src/base/wake_table.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -23,9 +23,9 @@ static struct token numbered(unsigned i)
     return token;
 }
 
-static struct hf__chime chime_of(const struct token *token)
+static struct hf__wake_key chime_of(const struct token *token)
 {
-    return (struct hf__chime){token->bytes, sizeof token->bytes};
+    return (struct hf__wake_key){token->bytes, sizeof token->bytes};
 }
 
 static hf__time at_ms(int64_t ms)
@@ -33,28 +33,28 @@ static hf__time at_ms(int64_t ms)
     return hf__after_ms((hf__time){0}, ms);
 }
 
-static struct hf__stamps stamps;
+static struct hf__last_seen last_seen;
 static struct hf__words words;
 
 static void expect_seen(unsigned i, int64_t ms)
 {
     struct token token = numbered(i);
 
-    EXPECT_IS(hf__stamps_get(&words, 0, chime_of(&token)).ns, at_ms(ms).ns);
+    EXPECT_IS(hf__last_seen_get(&words, 0, chime_of(&token)).ns, at_ms(ms).ns);
 }
 
 static void see(unsigned i, int64_t ms)
 {
     struct token token = numbered(i);
 
-    hf__stamps_set(&words, 0, chime_of(&token), at_ms(ms));
+    hf__last_seen_set(&words, 0, chime_of(&token), at_ms(ms));
 }
 
 static void begin(void)
 {
     hf__words_fini(&words);
-    memset(&stamps, 0, sizeof stamps);
-    hf__words_own(&words, &stamps, sizeof stamps);
+    memset(&last_seen, 0, sizeof last_seen);
+    hf__words_own(&words, &last_seen, sizeof last_seen);
 }
 
 TEST(a_stamp_says_when_it_was_set_last)
@@ -68,7 +68,7 @@ TEST(a_stamp_says_when_it_was_set_last)
     expect_seen(2, 0);
 }
 
-/* A thousand who wait: no one's stamp is taken for another's. */
+/* A thousand who wait: no one's time last seen is taken for another's. */
 TEST(each_has_a_stamp_of_its_own)
 {
     begin();
@@ -80,7 +80,7 @@ TEST(each_has_a_stamp_of_its_own)
     }
 }
 
-/* However many came and went: who was seen last has its stamp. */
+/* However many came and went: who was seen last has its time last seen. */
 TEST(what_was_not_seen_longest_gives_way)
 {
     begin();
@@ -93,30 +93,30 @@ TEST(what_was_not_seen_longest_gives_way)
     expect_seen(0, 0);
 }
 
-static struct hf__belfry belfry;
-static struct hf__bells bells;
+static struct hf__wake_table wake_table;
+static struct hf__wake_view view;
 
 static void begin_bells(void)
 {
     hf__words_fini(&words);
-    memset(&belfry, 0, sizeof belfry);
-    memset(&bells, 0, sizeof bells);
-    hf__words_own(&words, &belfry, sizeof belfry);
-    bells.words = &words;
+    memset(&wake_table, 0, sizeof wake_table);
+    memset(&view, 0, sizeof view);
+    hf__words_own(&words, &wake_table, sizeof wake_table);
+    view.words = &words;
 }
 
 static unsigned word_of(const struct token *name)
 {
-    return hf__words_get(&words, hf__bells_word(&bells, chime_of(name)));
+    return hf__words_get(&words, hf__wake_table_word(&view, chime_of(name)));
 }
 
 static void change(const struct token *name)
 {
-    struct hf__lobby lobby;
+    struct hf__wake_summary summary;
 
-    hf__bells_look(&bells, &lobby);
-    hf__bells_taken(&bells, chime_of(name), &lobby);
-    hf__bells_freed(&bells, chime_of(name));
+    hf__wake_table_look(&view, &summary);
+    hf__wake_table_taken(&view, chime_of(name), &summary);
+    hf__wake_table_freed(&view, chime_of(name));
 }
 
 TEST(with_nobody_asleep_no_bell_is_touched)
@@ -125,12 +125,13 @@ TEST(with_nobody_asleep_no_bell_is_touched)
 
     begin_bells();
     change(&name);
-    hf__bells_ring(&bells, chime_of(&name));
+    hf__wake_table_notify(&view, chime_of(&name));
     EXPECT_IS(word_of(&name), 0);
-    EXPECT_IS(hf__words_get(&words, hf__bells_any(&bells)), 0);
+    EXPECT_IS(hf__words_get(&words, hf__wake_table_any(&view)), 0);
 }
 
-/* Who is in line sleeps on a bell of its own, and minds the name's word too. */
+/* Who is in line sleeps on a channel of its own, and minds the name's word
+ * too. */
 TEST(while_anybody_sleeps_each_change_is_told)
 {
     struct token name = numbered(1);
@@ -138,14 +139,14 @@ TEST(while_anybody_sleeps_each_change_is_told)
 
     for (int is_alone = 0; is_alone < 2; is_alone++) {
         begin_bells();
-        hf__bells_arm(&bells, chime_of(&ticket), is_alone);
+        hf__wake_table_subscribe(&view, chime_of(&ticket), is_alone);
         change(&name);
         EXPECT_IS(word_of(&name), 2);
-        hf__bells_ring(&bells, chime_of(&ticket));
+        hf__wake_table_notify(&view, chime_of(&ticket));
         EXPECT_IS(word_of(&ticket), 1);
-        EXPECT_IS(hf__words_get(&words, hf__bells_any(&bells)),
+        EXPECT_IS(hf__words_get(&words, hf__wake_table_any(&view)),
                   is_alone ? 0 : 2);
-        hf__bells_disarm(&bells, chime_of(&ticket), is_alone);
+        hf__wake_table_unsubscribe(&view, chime_of(&ticket), is_alone);
         change(&name);
         EXPECT_IS(word_of(&name), 2);
     }
@@ -156,21 +157,27 @@ TEST(a_grace_is_seen_in_the_lobby)
 {
     struct token name = numbered(1);
     struct token other = numbered(2);
-    struct hf__lobby lobby;
+    struct hf__wake_summary summary;
     hf__time now = hf__now();
     unsigned grace =
         (unsigned)(hf__after_ms(now, HF__GRACE_MS).ns / HF__MS) | 1u;
 
     begin_bells();
-    atomic_store(&belfry.bell[hf__bell_index(chime_of(&name))].grace, grace);
-    hf__bells_look(&bells, &lobby);
-    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
-    atomic_store(&belfry.lobby.grace, grace);
-    hf__bells_look(&bells, &lobby);
-    EXPECT(hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
-    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&other), &lobby, now));
+    atomic_store(
+        &wake_table.channel[hf__wake_channel_index(chime_of(&name))].grace,
+        grace);
+    hf__wake_table_look(&view, &summary);
+    EXPECT(
+        !hf__wake_table_must_hold_back(&view, chime_of(&name), &summary, now));
+    atomic_store(&wake_table.summary.grace, grace);
+    hf__wake_table_look(&view, &summary);
+    EXPECT(
+        hf__wake_table_must_hold_back(&view, chime_of(&name), &summary, now));
+    EXPECT(
+        !hf__wake_table_must_hold_back(&view, chime_of(&other), &summary, now));
     now = hf__after_ms(now, 2L * HF__GRACE_MS);
-    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
+    EXPECT(
+        !hf__wake_table_must_hold_back(&view, chime_of(&name), &summary, now));
 }
 
 /* ---- two who come at once */
@@ -228,7 +235,7 @@ void __wrap_hf__words_set(const struct hf__words *w, size_t at, unsigned value)
 static void go_to_sleep(void *arg)
 {
     self = arg;
-    hf__bells_arm(&bells, chime_of(&self->name), true);
+    hf__wake_table_subscribe(&view, chime_of(&self->name), true);
     atomic_store(&self->sleeps, true);
 }
 
@@ -272,8 +279,8 @@ static struct token one_at_the_same_bell(const struct token *name)
     for (unsigned i = 2;; i++) {
         struct token other = numbered(i);
 
-        if (hf__bell_index(chime_of(&other)) ==
-            hf__bell_index(chime_of(name))) {
+        if (hf__wake_channel_index(chime_of(&other)) ==
+            hf__wake_channel_index(chime_of(name))) {
             return other;
         }
     }
@@ -284,7 +291,8 @@ TEST_WITHIN(120, of_two_names_at_one_bell_none_is_its_tag)
 {
     struct token name = numbered(1);
     struct token other = one_at_the_same_bell(&name);
-    const struct hf__bell *bell = &belfry.bell[hf__bell_index(chime_of(&name))];
+    const struct hf__wake_channel *channel =
+        &wake_table.channel[hf__wake_channel_index(chime_of(&name))];
 
     for (unsigned order = 0; order < 1u << 2 * STEPS; order++) {
         for (int before = 0; before < 3; before++) {
@@ -295,12 +303,14 @@ TEST_WITHIN(120, of_two_names_at_one_bell_none_is_its_tag)
             }
             begin_bells();
             if (before > 0) {
-                hf__bells_arm(&bells, chime_of(&s[before - 1].name), true);
-                hf__bells_disarm(&bells, chime_of(&s[before - 1].name), true);
+                hf__wake_table_subscribe(&view, chime_of(&s[before - 1].name),
+                                         true);
+                hf__wake_table_unsubscribe(&view, chime_of(&s[before - 1].name),
+                                           true);
             }
             come_at_once(s, order);
-            EXPECT_IS(atomic_load(&bell->sleepers), 2);
-            EXPECT_IS(atomic_load(&bell->tag), 0);
+            EXPECT_IS(atomic_load(&channel->sleepers), 2);
+            EXPECT_IS(atomic_load(&channel->tag), 0);
         }
     }
 }
