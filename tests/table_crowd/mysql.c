@@ -144,7 +144,7 @@ void drop_ticket_bell(struct stranger *s, const struct claim *claim)
 
 void do_without_bells(struct party *p)
 {
-    ((struct hf__mysql *)p->conn.state)->t.has_bells = false;
+    ((struct hf__mysql *)p->conn.state)->t.has_wake_locks = false;
 }
 
 void end_statement_of(struct stranger *s, const struct party *p, bool whole)

@@ -108,12 +108,12 @@ bool rings(struct stranger *s, const struct claim *claim)
     return number(s,
                   "SELECT count(*) FROM pg_locks WHERE locktype='advisory' "
                   "AND granted AND classid::bigint<<32|objid::bigint=%lld",
-                  (long long)hf__pg_bell_of(&claim->token)) > 0;
+                  (long long)hf__pg_wake_lock_of(&claim->token)) > 0;
 }
 
 static long long ticket_bell(const struct claim *claim)
 {
-    return (long long)(hf__pg_bell_of(&claim->token) ^ HF__PG_TICKET);
+    return (long long)(hf__pg_wake_lock_of(&claim->token) ^ HF__PG_TICKET);
 }
 
 void take_ticket_bell(struct stranger *s, const struct claim *claim)
@@ -128,7 +128,7 @@ void drop_ticket_bell(struct stranger *s, const struct claim *claim)
 
 void do_without_bells(struct party *p)
 {
-    ((struct hf__pg *)p->conn.state)->t.has_bells = false;
+    ((struct hf__pg *)p->conn.state)->t.has_wake_locks = false;
 }
 
 void end_statement_of(struct stranger *s, const struct party *p, bool whole)

@@ -152,7 +152,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
         r = hf__mysql_refusal(s, op->err);
         op->result = goes_again ? HF__AGAIN : r;
         if (op->kind == HF__OP_ACQUIRE) {
-            hf__bell_leave(s, &op->token);
+            hf__mysql_wake_lock_leave(s, &op->token);
         }
     }
     return blame == HF__BLAME_UNKNOWN ? hf__mysql_dead(s) : HF_OK;
@@ -248,7 +248,7 @@ static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
     int replies[PLAN_MAX];
     int r;
 
-    hf__bell_begin_packet(s, &first[0]);
+    hf__mysql_wake_lock_begin_packet(s, &first[0]);
     for (int i = 0; i < n; i++) {
         first[i] = (i == 0 ? first[0] : 0) + set_patience(s, &units[i]);
         replies[i] = hf__hot_ask(s, &units[i]);

@@ -290,7 +290,7 @@ static void check_waiting(const struct hf__server *server,
                           struct hf__report *to)
 {
     hf__report_tell(to, "waiting",
-                    server->has_bells ? "woken by user locks"
+                    server->has_wake_locks ? "woken by user locks"
                     : server->is_galera
                         ? "by polling: a node's user locks are its own"
                         : "by polling: a session can't hold two user "
@@ -300,7 +300,7 @@ static void check_waiting(const struct hf__server *server,
                     server->has_zero_wait ? "none" : "up to a second", HF_FINE,
                     NULL);
     hf__report_tell(to, "worst_takeover",
-                    server->has_bells
+                    server->has_wake_locks
                         ? "what is left of the lease, and half a second"
                         : "what is left of the lease, and a poll",
                     HF_FINE, NULL);

@@ -2,10 +2,10 @@
 /*
  * From marks to rows. A change is a transaction that goes out as one packet,
  * and does nothing unless the name's record is as the change needs it; the
- * grant's bell is taken before the row says who holds it, and let go of after
- * it was freed. Rows of who is gone by the reader's judgement are named one by
- * one, so that none is left whose lease was prolonged meanwhile. Called by the
- * session's thread.
+ * grant's wake lock is taken before the row says who holds it, and let go of
+ * after it was freed. Rows of who is gone by the reader's judgement are named
+ * one by one, so that none is left whose lease was prolonged meanwhile. Called
+ * by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 
@@ -15,20 +15,20 @@
 #include "src/backend/table/marks.h"
 #include "src/base/error.h"
 
-/* ---- bells */
+/* ---- wake locks */
 
-static void take_bell(struct hf__text *t, const struct hf__token *token)
+static void take_wake_lock(struct hf__text *t, const struct hf__token *token)
 {
     hf__text_add(t, "SET @hf_bell=");
-    hf__bell_take(t, token);
+    hf__mysql_wake_lock_take(t, token);
     hf__text_add(t, ";");
 }
 
-static void drop_bell(struct hf__text *t, const struct hf__token *token,
-                      const char *condition)
+static void drop_wake_lock(struct hf__text *t, const struct hf__token *token,
+                           const char *condition)
 {
     hf__text_addf(t, ";DO IF(%s,", condition);
-    hf__bell_drop(t, token);
+    hf__mysql_wake_lock_drop(t, token);
     hf__text_add(t, ",0)");
 }
 
@@ -61,7 +61,7 @@ static int count_statements(const struct hf__text *t)
     return n;
 }
 
-void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies)
+void hf__mysql_wake_lock_begin_packet(struct hf__mysql *s, int *ret_replies)
 {
     hf__text_clear(&s->sql);
     *ret_replies = 0;
@@ -83,7 +83,7 @@ void hf__mysql_packet_begin(struct hf__mysql *s)
     int replies;
 
     s->sent_at = hf__now();
-    hf__bell_begin_packet(s, &replies);
+    hf__mysql_wake_lock_begin_packet(s, &replies);
     if (s->lock_wait_s != patience_s) {
         s->lock_wait_s = patience_s;
         hf__text_addf(&s->sql, "SET SESSION innodb_lock_wait_timeout=%d;",
@@ -95,12 +95,12 @@ void hf__mysql_change_begin(struct hf__mysql_change *c)
 {
     c->sql = &c->s->sql;
     hf__mysql_packet_begin(c->s);
-    if (!c->s->t.has_bells) {
+    if (!c->s->t.has_wake_locks) {
         c->takes = NULL;
         c->frees = NULL;
     }
     if (c->takes != NULL) {
-        take_bell(c->sql, c->takes);
+        take_wake_lock(c->sql, c->takes);
     }
     c->begins_at = count_statements(c->sql);
     hf__text_add(c->sql, hf__mysql_sql_begin(c->s));
@@ -119,7 +119,7 @@ static int undo(struct hf__mysql_change *c)
     hf__text_clear(c->sql);
     hf__text_add(c->sql, "ROLLBACK");
     if (c->takes != NULL) {
-        drop_bell(c->sql, c->takes, "@hf_bell=1");
+        drop_wake_lock(c->sql, c->takes, "@hf_bell=1");
     }
     r = hf__wire_run(c->s);
     return r == HF_OK && c->s->reply.error != 0 ? hf__mysql_dead(c->s) : r;
@@ -203,10 +203,10 @@ int hf__mysql_change_send(struct hf__mysql_change *c)
         s->server.has_compounds ? c->begins_at : count_statements(c->sql) + 1;
     hf__text_add(c->sql, hf__mysql_sql_commit(s));
     if (c->takes != NULL) {
-        drop_bell(c->sql, c->takes, "@hf<>1 AND @hf_bell=1");
+        drop_wake_lock(c->sql, c->takes, "@hf<>1 AND @hf_bell=1");
     }
     if (c->frees != NULL) {
-        drop_bell(c->sql, c->frees, "@hf=1");
+        drop_wake_lock(c->sql, c->frees, "@hf=1");
     }
     hf__text_add(c->sql, ";SELECT @hf,@hf_slot");
     r = run(c, commit_at);

@@ -22,7 +22,7 @@ struct hf__mysql_change {
     struct hf__mysql *s;
     const struct hf__op *op;
     struct hf__text *sql;
-    const struct hf__token *takes; /* whose grant bell is taken; or NULL */
+    const struct hf__token *takes; /* whose grant wake lock is taken; or NULL */
     const struct hf__token *frees; /* whose is let go of; or NULL */
     int begins_at;                 /* behind so many statements of the packet */
     int slot; /* out: what a part of it has set @hf_slot to */
@@ -45,8 +45,8 @@ HF_MUST_CHECK int hf__mysql_change_send(struct hf__mysql_change *c);
 const char *hf__mysql_sql_begin(const struct hf__mysql *s);
 const char *hf__mysql_sql_commit(const struct hf__mysql *s);
 
-/* Begin s->sql afresh, with what the bells that were left need. */
-void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies);
+/* Begin s->sql afresh, with what the wake locks that were left need. */
+void hf__mysql_wake_lock_begin_packet(struct hf__mysql *s, int *ret_replies);
 /* Begin s->sql afresh, for statements that may wait for a row's lock. */
 void hf__mysql_packet_begin(struct hf__mysql *s);
 /* The server refused what was sent last, or it did not go there and back (r:

@@ -201,7 +201,7 @@ int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op)
 
     s->t.lost = HF_OK;
     for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->t.lost == HF_OK; i++) {
-        if (i == COURTEOUS && s->t.has_bells) {
+        if (i == COURTEOUS && s->t.has_wake_locks) {
             s->t.lost = take_turn(s, op);
             has_turn = true;
         }

@@ -45,23 +45,23 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
-/* Nobody would drop the bell of a grant that outlives its session. */
-bool hf__hot_rings(const struct hf__mysql *s, const struct hf__unit *u)
+/* Nobody would drop the wake lock of a grant that outlives its session. */
+bool hf__hot_has_wake_locks(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return s->t.has_bells && !u->ops[0]->is_detached;
+    return s->t.has_wake_locks && !u->ops[0]->is_detached;
 }
 
 /* Gives how many replies. */
-int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *u)
+int hf__hot_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (!hf__hot_rings(s, u)) {
+    if (!hf__hot_has_wake_locks(s, u)) {
         return 0;
     }
     for (int i = 0; i < u->n; i++) {
         hf__text_add(&s->sql, i == 0 ? "DO " : ",");
-        hf__bell_take(&s->sql, u->form == HF__FORM_HANDOVER
-                                   ? &u->ops[i]->next_token
-                                   : &u->ops[i]->token);
+        hf__mysql_wake_lock_take(&s->sql, u->form == HF__FORM_HANDOVER
+                                              ? &u->ops[i]->next_token
+                                              : &u->ops[i]->token);
     }
     hf__text_add(&s->sql, ";");
     return 1;
@@ -91,12 +91,12 @@ static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
     add_owned(&s->sql, u->ops, u->n);
     hf__text_add(&s->sql, ";");
-    if (!s->t.has_bells) {
+    if (!s->t.has_wake_locks) {
         return 1;
     }
     for (int i = 0; i < u->n; i++) {
         hf__text_add(&s->sql, i == 0 ? "DO " : ",");
-        hf__bell_drop(&s->sql, &u->ops[i]->token);
+        hf__mysql_wake_lock_drop(&s->sql, &u->ops[i]->token);
     }
     hf__text_add(&s->sql, ";");
     return 2;
@@ -120,7 +120,7 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     long long lease_us = op->lease_us;
-    int replies = hf__hot_take_bells(s, u);
+    int replies = hf__hot_take_wake_locks(s, u);
 
     hf__text_add(&s->sql, "UPDATE " HF__HOT_TABLE " SET fence=LAST_INSERT_ID("
                           "GREATEST(fence+1," HF__SQL_NOW ")),"
@@ -132,13 +132,13 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(&s->sql, " WHERE crowd=0 AND ");
     add_owned(&s->sql, u->ops, 1);
     hf__text_add(&s->sql, " AND expires>" HF__SQL_NOW ";");
-    if (!s->t.has_bells) {
+    if (!s->t.has_wake_locks) {
         return replies + 1;
     }
     hf__text_add(&s->sql, "DO IF(ROW_COUNT()=1,");
-    hf__bell_drop(&s->sql, &op->token);
+    hf__mysql_wake_lock_drop(&s->sql, &op->token);
     hf__text_add(&s->sql, ",");
-    hf__bell_drop(&s->sql, &op->next_token);
+    hf__mysql_wake_lock_drop(&s->sql, &op->next_token);
     hf__text_add(&s->sql, ");");
     return replies + 2;
 }
@@ -231,7 +231,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         hf__mysql_row_tell(row, op->ret_record);
     }
     op->fence = row->fence;
-    hf__bell_leave(s, &op->token);
+    hf__mysql_wake_lock_leave(s, &op->token);
 }
 
 static void lose(struct hf__op *op, const struct hf__mysql_row *row)
@@ -313,7 +313,7 @@ static void decide_missing(struct hf__mysql *s, enum hf__form form,
         decide(s, form, op, &none);
     } else if (form == HF__FORM_ACQUIRE_ANY) {
         op->result = HF__AGAIN;
-        hf__bell_leave(s, &op->token);
+        hf__mysql_wake_lock_leave(s, &op->token);
     }
 }
 
@@ -361,12 +361,12 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-/* Behind the taking of bells, whose reply says nothing. */
+/* Behind the taking of wake locks, whose reply says nothing. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return hf__hot_rings(s, u) &&
+    return hf__hot_has_wake_locks(s, u) &&
            (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE_ANY ||
-            (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_bells));
+            (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_wake_locks));
 }
 
 void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
@@ -409,9 +409,9 @@ static void add_token(struct hf__text *t, const struct hf__op *op)
     hf__text_token(t, &op->token);
 }
 
-static void add_bell(struct hf__text *t, const struct hf__op *op)
+static void add_wake_lock(struct hf__text *t, const struct hf__op *op)
 {
-    hf__bell_take(t, &op->token);
+    hf__mysql_wake_lock_take(t, &op->token);
 }
 
 static void add_label(struct hf__text *t, const struct hf__op *op)
@@ -465,7 +465,8 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     const struct hf__op *op = u->ops[0];
     struct hf__text *t = &s->sql;
     long long lease_us = op->lease_us;
-    int replies = s->server.has_inner_bells ? 0 : hf__hot_take_bells(s, u);
+    int replies =
+        s->server.has_inner_wake_locks ? 0 : hf__hot_take_wake_locks(s, u);
 
     hf__text_addf(t,
                   "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
@@ -483,11 +484,11 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     hf__hot_add_keys(t, u->ops, u->n);
     hf__text_add(t, " AND crowd=0 AND expires=0 AND fence<" HF__SQL_NOW
                     " AND keep_until<=" HF__SQL_NOW);
-    if (s->server.has_inner_bells && hf__hot_rings(s, u)) {
+    if (s->server.has_inner_wake_locks && hf__hot_has_wake_locks(s, u)) {
         /* Of a row that is locked by now and not committed yet, so that nobody
          * can ask for it before. */
         hf__text_add(t, " AND COALESCE(");
-        add_each(t, u, add_bell, false);
+        add_each(t, u, add_wake_lock, false);
         hf__text_add(t, ",0)>=0");
     }
     hf__text_add(t, ";");
@@ -542,7 +543,7 @@ static const char take_if_free[] =
 int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__text *t = &s->sql;
-    int replies = hf__hot_take_bells(s, u);
+    int replies = hf__hot_take_wake_locks(s, u);
 
     hf__text_add(t, "INSERT INTO holdfast_lock(name_key,token,fence,expires,"
                     "keep_until,acquired_at,changed_at,detached,label,host,"

@@ -43,10 +43,12 @@ int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *unit);
 /* Of the units that acquire. */
 int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *unit);
 int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *unit);
-/* Words of theirs: name_key IN(…); the bells, which gives how many replies. */
+/* Words of theirs: name_key IN(…); the wake locks, which gives how many
+ * replies. */
 void hf__hot_add_keys(struct hf__text *t, struct hf__op *const ops[], int n);
-bool hf__hot_rings(const struct hf__mysql *s, const struct hf__unit *unit);
-int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *unit);
+bool hf__hot_has_wake_locks(const struct hf__mysql *s,
+                            const struct hf__unit *unit);
+int hf__hot_take_wake_locks(struct hf__mysql *s, const struct hf__unit *unit);
 /* Which of them is that of the statement that writes. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *unit);
 /* The reply `which` of the unit, which is no error, in s->reply. */

@@ -85,7 +85,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     }
     if (r == HF_OK) {
         s->t.ways = &hf__mysql_ways;
-        s->t.has_bells = s->server.has_bells;
+        s->t.has_wake_locks = s->server.has_wake_locks;
         s->t.server_id = s->server.server_id;
         s->t.mark = s->server.mark;
         r = hf__ghost_end(&s->t, end_marked);

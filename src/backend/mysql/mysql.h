@@ -31,12 +31,13 @@
 /* What was found when the session was opened. */
 struct hf__server {
     char version[64];
-    bool has_bells; /* a session can hold several user locks, seen by all */
-    bool has_inner_bells; /* … and take them in a statement that writes: a
+    bool
+        has_wake_locks; /* a session can hold several user locks, seen by all */
+    bool has_inner_wake_locks; /* … and take them in a statement that writes: a
                              replica would do so, too, if it got statements */
-    bool has_pair_table;  /* seen by this user: see pair.h */
-    bool logs_statements; /* for replicas, instead of what they change */
-    bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
+    bool has_pair_table;       /* seen by this user: see pair.h */
+    bool logs_statements;      /* for replicas, instead of what they change */
+    bool has_zero_wait;        /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
     bool has_compounds;  /* a transaction must be one: see commit.c */
     bool has_desynced;   /* one of the hosts was passed by for that: galera.c */
@@ -55,7 +56,8 @@ struct hf__mysql {
     struct hf__server server;
     struct hf__pair pair;
     struct hf__text sql;   /* the packet under construction */
-    struct hf__text stale; /* bells of tokens that did not win, see sql.h */
+    struct hf__text stale; /* wake locks of tokens that did not win, see
+                              sql.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
     hf__time scanned;       /* when the chunk in hand had been read */

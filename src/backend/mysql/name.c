@@ -40,9 +40,9 @@ void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
 {
     bool is_deep = depth != HF__TO_WAIT;
     bool is_survey = depth == HF__TO_SURVEY;
-    bool has_bells = s->t.has_bells;
+    bool has_wake_locks = s->t.has_wake_locks;
     const char *of_grant =
-        has_bells && !is_deep ? HF__BELL_OF_TOKEN("hf") : "NULL";
+        has_wake_locks && !is_deep ? HF__WAKE_LOCK_OF_TOKEN("hf") : "NULL";
     struct hf__text *t = &s->sql;
 
     hf__text_addf(t,
@@ -63,8 +63,8 @@ void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
                   " UNION ALL SELECT 2,name_key,seq,token,asked-" HF__SQL_NOW
                   ",%s,mode,slots,-1,0,%s,%s%s",
                   is_deep ? "since" : "0",
-                  has_bells ? HF__BELL_OF_TOKEN("hq") : "NULL", rest[depth],
-                  is_survey ? "0" : "");
+                  has_wake_locks ? HF__WAKE_LOCK_OF_TOKEN("hq") : "NULL",
+                  rest[depth], is_survey ? "0" : "");
     add_from(t, "holdfast_ticket FORCE INDEX(PRIMARY)", arg);
 }
 

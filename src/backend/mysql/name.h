@@ -13,7 +13,8 @@ struct hf__text;
 /* What is needed of the rows besides who holds the name and who waits. */
 enum hf__depth {
     HF__TO_DECIDE, /* who they are */
-    HF__TO_WAIT,   /* the bells of grants; that of a ticket is always told */
+    HF__TO_WAIT,   /* the wake locks of grants; that of a ticket is always
+                      told */
     HF__TO_SURVEY  /* who they are, and when the record was changed */
 };
 

@@ -119,8 +119,8 @@ static void read_probe(struct hf__mysql *s)
     if (row != NULL && row[0] != NULL) {
         s->server.connection_id = strtoull(row[0], NULL, 10);
         s->server.has_zero_wait = row[1] != NULL && *row[1] == '0';
-        s->server.has_bells = row[2] != NULL && row[3] != NULL &&
-                              *row[2] == '1' && *row[3] == '1';
+        s->server.has_wake_locks = row[2] != NULL && row[3] != NULL &&
+                                   *row[2] == '1' && *row[3] == '1';
     }
 }
 
@@ -134,7 +134,7 @@ static void read_second_probe(struct hf__mysql *s, uint64_t probe)
         bool has_last = row[2] != NULL && strcmp(row[2], row[0]) == 0;
 
         s->server.mark = is_same && has_last ? probe : 0;
-        s->server.has_bells &= is_same && has_first && has_last;
+        s->server.has_wake_locks &= is_same && has_first && has_last;
     }
 }
 
@@ -267,10 +267,10 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     s->server.has_pair_table = hf__fact_is(&facts, HF__HAS_PAIR, "1");
     s->server.uptime_s = strtoll(facts.of[HF__UPTIME], NULL, 10);
     s->server.is_galera = hf__fact_is(&facts, HF__WSREP_ON, "ON");
-    s->server.has_bells = s->server.has_bells && !s->server.is_galera;
+    s->server.has_wake_locks = s->server.has_wake_locks && !s->server.is_galera;
     s->server.logs_statements = logs_statements(&facts);
-    s->server.has_inner_bells =
-        s->server.has_bells && !s->server.logs_statements;
+    s->server.has_inner_wake_locks =
+        s->server.has_wake_locks && !s->server.logs_statements;
     s->t.head.facts.grade = grade_of(s, &facts);
     s->t.head.facts.reach = HF_REACH_HOSTS;
     return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Literals, and the names of bells and what is said of them in SQL. Who rings
- * which is hot.c's, commit.c's and wait.c's. Called by the session's thread.
+ * Literals, and the names of wake locks and what is said of them in SQL. Who
+ * rings which is hot.c's, commit.c's and wait.c's. Called by the session's
+ * thread.
  */
 #include "src/backend/mysql/sql.h"
 
@@ -43,8 +44,8 @@ void hf__text_token(struct hf__text *t, const struct hf__token *token)
     hf__text_hex(t, token->bytes, sizeof token->bytes);
 }
 
-/* As HF__BELL_OF_TOKEN() has it in SQL: half of the token tells it apart, and
- * the other half stays secret. */
+/* As HF__WAKE_LOCK_OF_TOKEN() has it in SQL: half of the token tells it apart,
+ * and the other half stays secret. */
 static void name(struct hf__text *t, const char *prefix,
                  const struct hf__token *token)
 {
@@ -56,43 +57,46 @@ static void name(struct hf__text *t, const char *prefix,
     hf__text_addf(t, "'%s.%016llX'", prefix, (unsigned long long)half);
 }
 
-void hf__bell_of_grant(struct hf__text *t, const struct hf__token *token)
+void hf__mysql_wake_lock_of_grant(struct hf__text *t,
+                                  const struct hf__token *token)
 {
     name(t, "hf", token);
 }
 
-void hf__bell_of_ticket(struct hf__text *t, const struct hf__token *token)
+void hf__mysql_wake_lock_of_ticket(struct hf__text *t,
+                                   const struct hf__token *token)
 {
     name(t, "hq", token);
 }
 
-void hf__bell_of_turn(struct hf__text *t, const struct hf__key *key)
+void hf__mysql_wake_lock_of_turn(struct hf__text *t, const struct hf__key *key)
 {
     hf__text_add(t, "CONCAT('ht.',SHA1(CONCAT(DATABASE(),'/',");
     hf__text_key(t, key);
     hf__text_add(t, ")))");
 }
 
-void hf__bell_take(struct hf__text *t, const struct hf__token *token)
+void hf__mysql_wake_lock_take(struct hf__text *t, const struct hf__token *token)
 {
     hf__text_add(t, "IF(IS_USED_LOCK(");
-    hf__bell_of_grant(t, token);
+    hf__mysql_wake_lock_of_grant(t, token);
     hf__text_add(t, ")<=>CONNECTION_ID(),0,GET_LOCK(");
-    hf__bell_of_grant(t, token);
+    hf__mysql_wake_lock_of_grant(t, token);
     hf__text_add(t, ",0))");
 }
 
-void hf__bell_drop(struct hf__text *t, const struct hf__token *token)
+void hf__mysql_wake_lock_drop(struct hf__text *t, const struct hf__token *token)
 {
     hf__text_add(t, "RELEASE_LOCK(");
-    hf__bell_of_grant(t, token);
+    hf__mysql_wake_lock_of_grant(t, token);
     hf__text_add(t, ")");
 }
 
-void hf__bell_leave(struct hf__mysql *s, const struct hf__token *token)
+void hf__mysql_wake_lock_leave(struct hf__mysql *s,
+                               const struct hf__token *token)
 {
-    if (s->t.has_bells) {
+    if (s->t.has_wake_locks) {
         hf__text_add(&s->stale, s->stale.length == 0 ? "DO " : ",");
-        hf__bell_drop(&s->stale, token);
+        hf__mysql_wake_lock_drop(&s->stale, token);
     }
 }

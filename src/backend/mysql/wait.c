@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What src/backend/table/wait.h asks for, as SQL: bells and turns are user
+ * What src/backend/table/wait.h asks for, as SQL: wake locks and turns are user
  * locks. The reply of a packet's first statement comes when it does, the others
  * at once: they look at the rows, so that nothing is missed between an answer
  * and the next question. Called by the session's thread.
@@ -40,13 +40,13 @@ static void add_name(struct hf__text *t, const struct hf__parked *p,
                      enum hf__question q)
 {
     if (q == HF__ASK_TURN) {
-        hf__bell_of_turn(t, &p->place.key);
-    } else if (q == HF__ASK_OWN_BELL) {
-        hf__bell_of_ticket(t, &p->place.ticket);
+        hf__mysql_wake_lock_of_turn(t, &p->place.key);
+    } else if (q == HF__ASK_OWN_WAKE_LOCK) {
+        hf__mysql_wake_lock_of_ticket(t, &p->place.ticket);
     } else if (p->sight.is_ticket) {
-        hf__bell_of_ticket(t, &p->sight.bell);
+        hf__mysql_wake_lock_of_ticket(t, &p->sight.wake_lock);
     } else {
-        hf__bell_of_grant(t, &p->sight.bell);
+        hf__mysql_wake_lock_of_grant(t, &p->sight.wake_lock);
     }
 }
 
@@ -69,7 +69,7 @@ static void add_question(struct hf__mysql *s, const struct hf__parked *p,
     hf__text_add(t, ",");
     add_seconds(s, ms);
     hf__text_add(t, ")");
-    if (q == HF__ASK_BELL) {
+    if (q == HF__ASK_WAKE_LOCK) {
         hf__text_add(t, ",RELEASE_LOCK(");
         add_name(t, p, q);
         hf__text_add(t, ")");
@@ -119,7 +119,7 @@ static int hear(void *state, enum hf__question q, struct hf__answer *ret_answer)
         MYSQL_ROW row = hf__wire_row(s);
         bool is_told = row != NULL && row[1] != NULL;
 
-        ret_answer->is_had = is_told ? *row[1] == '1' : q == HF__ASK_BELL;
+        ret_answer->is_had = is_told ? *row[1] == '1' : q == HF__ASK_WAKE_LOCK;
         ret_answer->was_free = row != NULL && row[0] == NULL;
     }
     while (r == HF_OK && !s->reply.is_last) {
@@ -156,7 +156,7 @@ static void write_stamp(struct hf__text *sql, const struct hf__watch *place)
 static void write_release(struct hf__text *sql, const struct hf__parked *p)
 {
     hf__text_add(sql, "DO RELEASE_LOCK(");
-    add_name(sql, p, p->has_turn ? HF__ASK_TURN : HF__ASK_OWN_BELL);
+    add_name(sql, p, p->has_turn ? HF__ASK_TURN : HF__ASK_OWN_WAKE_LOCK);
     hf__text_add(sql, ")");
 }
 
@@ -171,18 +171,18 @@ static int send_release(struct hf__mysql *s, const struct hf__parked *p)
     return r == HF_OK && s->reply.error != 0 ? dead(s) : r;
 }
 
-/* The bell shows that it waits in the queue until its stamp does: so it goes
- * last, and the stamp may wait for a row that others have locked. What the
- * server refuses stops a packet before the bell has gone. */
+/* The wake lock shows that it waits in the queue until its stamp does: so it
+ * goes last, and the stamp may wait for a row that others have locked. What the
+ * server refuses stops a packet before the wake lock has gone. */
 static int leave(void *state, struct hf__parked *p)
 {
     struct hf__mysql *s = state;
-    bool has_lock = p->has_turn || p->has_own_bell;
+    bool has_lock = p->has_turn || p->has_own_wake_lock;
     int r;
 
     hf__mysql_packet_begin(s);
     hf__text_add(&s->sql, "SET SESSION wait_timeout=28800");
-    if (p->has_own_bell) {
+    if (p->has_own_wake_lock) {
         write_stamp(&s->sql, &p->place);
     }
     if (has_lock) {
@@ -197,7 +197,7 @@ static int leave(void *state, struct hf__parked *p)
     return r;
 }
 
-/* ---- without bells */
+/* ---- without wake locks */
 
 /* Those of them who are in the queue say that they are there. */
 static void add_showing(struct hf__mysql *s, struct hf__watch *const w[], int n)

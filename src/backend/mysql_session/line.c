@@ -212,7 +212,7 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
                         "this client's locks");
     }
     link->server_id = server_id;
-    if (!f->mysql.server.has_bells) {
+    if (!f->mysql.server.has_wake_locks) {
         link->most = 1; /* the next one would end the first */
     }
     atomic_store(&link->packet_most, f->mysql.server.packet_max < PACKET_MOST

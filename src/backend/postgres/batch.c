@@ -64,8 +64,8 @@ static void ask_patience(struct hf__pg *s,
 /* hurries: a row that somebody has locked is not waited for as long. */
 static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
 {
-    int64_t bells[HF__PG_BELLS];
-    int n_bells = hf__pg_hot_forget_bells(s, units, n, bells);
+    int64_t wake_locks[HF__PG_WAKE_LOCKS];
+    int n_wake_locks = hf__pg_hot_forget_wake_locks(s, units, n, wake_locks);
     int r;
 
     s->hurries = hurries && !s->server.is_pooled; /* others have it then, too */
@@ -76,8 +76,8 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
         hf__pg_hot_ask(s, &units[i]);
     }
     ask_patience(s, &calm_down);
-    if (n_bells > 0) {
-        hf__pg_hot_ask_silence(s, bells, n_bells);
+    if (n_wake_locks > 0) {
+        hf__pg_hot_ask_unlock(s, wake_locks, n_wake_locks);
     }
     r = hf__pg_send(s);
     if (r == HF_ENOMEM) {
@@ -95,14 +95,14 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
 
 /* ---- what the statements can do */
 
-/* What was refused may have taken bells, and is in no unit any more. */
+/* What was refused may have taken wake locks, and is in no unit any more. */
 static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     struct hf__pg_unit singles[SINGLES];
     int r = HF_OK;
 
     if (u->form >= HF__PG_HOT_HANDOVER) {
-        hf__pg_hot_silence_all(s);
+        hf__pg_hot_unlock_all(s);
     }
     if (u->n == 1 && u->ops[0]->result != HF__AGAIN) {
         return HF_OK; /* it was alone */
@@ -140,10 +140,10 @@ static bool was_busy(const struct hf__pg *s, const struct hf__op *op)
            s->busy == hf__hash(op->key.bytes, op->key.length);
 }
 
-/* Of a grant that it has, a second time: its bell rings already. */
+/* Of a grant that it has, a second time: its wake lock rings already. */
 static bool is_again(const struct hf__pg *s, const struct hf__op *op)
 {
-    return op->kind == HF__OP_ACQUIRE && hf__pg_bell_is_had(s, &op->token);
+    return op->kind == HF__OP_ACQUIRE && hf__pg_wake_lock_is_had(s, &op->token);
 }
 
 static void note_busy(struct hf__pg *s, const struct hf__op *op)

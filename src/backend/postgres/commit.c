@@ -269,7 +269,7 @@ static void put_list(const struct writing *w, const struct hf__participants *m,
 
 /* ---- writing it */
 
-static int ask_change(const struct writing *w, int64_t bell)
+static int ask_change(const struct writing *w, int64_t wake_lock)
 {
     const struct hf__participants *grants = &w->name->grants;
     struct hf__pg *s = w->s;
@@ -285,7 +285,7 @@ static int ask_change(const struct writing *w, int64_t bell)
     put_list(w, grants, HF__MARK_BROKEN, HF__PG_BYTEA);
     put_list(w, &w->name->waiters, HF__MARK_GONE, HF__PG_INT8);
     put_list(w, grants, w->is_quiet ? 0 : HF__MARK_BROKEN, HF__PG_TEXT);
-    hf__pg_put_i64(s, bell);
+    hf__pg_put_i64(s, wake_lock);
     return hf__pg_run(s);
 }
 
@@ -293,32 +293,32 @@ static int write_all(struct writing *w)
 {
     struct hf__pg *s = w->s;
     const struct hf__token *taker = w->marks.takes;
-    int64_t bell = taker == NULL ? 0 : hf__pg_bell_take(s, taker);
-    int r = ask_change(w, bell);
+    int64_t wake_lock = taker == NULL ? 0 : hf__pg_wake_lock_take(s, taker);
+    int r = ask_change(w, wake_lock);
 
     if (r == HF_OK && strcmp(s->reply.sqlstate, FULL) == 0) {
         w->is_quiet = true;
-        r = ask_change(w, bell);
+        r = ask_change(w, wake_lock);
     }
     if (r != HF_OK || s->reply.is_refused) {
         bool is_sent = r == HF_OK; /* and may have taken it, undone or not */
 
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
-        if (bell != 0 && is_sent && s->t.lost == HF_OK) {
-            hf__pg_hot_silence(s, taker);
-        } else if (bell != 0) {
-            (void)hf__pg_bell_forget(s, taker);
+        if (wake_lock != 0 && is_sent && s->t.lost == HF_OK) {
+            hf__pg_hot_unlock(s, taker);
+        } else if (wake_lock != 0) {
+            (void)hf__pg_wake_lock_forget(s, taker);
         }
         return r;
     }
     if (s->reply.n_rows != 1) {
-        if (bell != 0) {
-            (void)hf__pg_bell_forget(s, taker);
+        if (wake_lock != 0) {
+            (void)hf__pg_wake_lock_forget(s, taker);
         }
         return HF__RACED;
     }
     if (w->marks.frees != NULL) {
-        hf__pg_hot_silence(s, w->marks.frees); /* written it is */
+        hf__pg_hot_unlock(s, w->marks.frees); /* written it is */
     }
     return HF_OK;
 }

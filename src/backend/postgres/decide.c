@@ -155,7 +155,7 @@ int hf__pg_decide(struct hf__pg *s, struct hf__op *op, PGresult *seen)
     s->t.lost = HF_OK;
     s->seen = seen;
     for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->t.lost == HF_OK; i++) {
-        if (i == COURTEOUS && s->t.has_bells) {
+        if (i == COURTEOUS && s->t.has_wake_locks) {
             s->t.lost = ask_turn(s, &take_turn, &op->key);
             has_turn = true;
         }

@@ -78,7 +78,7 @@ static const char release_one_of_several[] = CHANGE_RECORD
     " RETURNING x.name_key,x.fence,-1::bigint";
 
 /* The column detached tells besides, by a 2, that nobody had given it back. A
- * bell is taken once the row is locked, and before anybody sees it. */
+ * wake lock is taken once the row is locked, and before anybody sees it. */
 #define TAKE                                                                   \
     "UPDATE holdfast_lock x SET revision=x.revision+1,token=v.t,"              \
     "fence=greatest(x.fence+1,n),acquired_at=n,expires=n+v.lease,"             \
@@ -152,10 +152,10 @@ static const struct hf__token *taker(const struct hf__op *op)
     return op->kind == HF__OP_HANDOVER ? &op->next_token : &op->token;
 }
 
-/* Nobody would drop the bell of a grant that outlives its session. */
-static int64_t take_bell(struct hf__pg *s, const struct hf__op *op)
+/* Nobody would drop the wake lock of a grant that outlives its session. */
+static int64_t take_wake_lock(struct hf__pg *s, const struct hf__op *op)
 {
-    return op->is_detached ? 0 : hf__pg_bell_take(s, taker(op));
+    return op->is_detached ? 0 : hf__pg_wake_lock_take(s, taker(op));
 }
 
 static unsigned type_of(enum field field)
@@ -180,7 +180,7 @@ static void put_item(struct hf__pg *s, enum field field,
     } else if (field >= LEASE) {
         hf__pg_item_i64(s, numbers[field - LEASE]);
     } else if (field == BELL) {
-        hf__pg_item_i64(s, take_bell(s, op));
+        hf__pg_item_i64(s, take_wake_lock(s, op));
     } else if (field == KEY) {
         hf__pg_item(s, op->key.bytes, op->key.length);
     } else {
@@ -296,12 +296,12 @@ static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
     }
 }
 
-/* Those that were not done have no bell either. */
+/* Those that were not done have no wake lock either. */
 static void leave(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     for (int i = 0; i < u->n; i++) {
         if (u->form >= HF__PG_HOT_HANDOVER && u->ops[i]->result != HF_OK) {
-            (void)hf__pg_bell_forget(s, taker(u->ops[i]));
+            (void)hf__pg_wake_lock_forget(s, taker(u->ops[i]));
         }
     }
 }

@@ -39,16 +39,17 @@ void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u);
  * dead. */
 HF_MUST_CHECK int hf__pg_hot_hear(struct hf__pg *s, struct hf__pg_unit *u);
 
-/* Bells of grants that those units give back: they are let go of after the rows
- * say so, by a group of their own. Gives how many. */
-int hf__pg_hot_forget_bells(struct hf__pg *s, const struct hf__pg_unit *units,
-                            int n, int64_t ret_bells[HF__PG_BELLS]);
-void hf__pg_hot_ask_silence(struct hf__pg *s, const int64_t bells[], int n);
+/* Wake locks of grants that those units give back: they are let go of after the
+ * rows say so, by a group of their own. Gives how many. */
+int hf__pg_hot_forget_wake_locks(struct hf__pg *s,
+                                 const struct hf__pg_unit *units, int n,
+                                 int64_t ret_wake_locks[HF__PG_WAKE_LOCKS]);
+void hf__pg_hot_ask_unlock(struct hf__pg *s, const int64_t wake_locks[], int n);
 /* That of a grant which is over, if it is this session's, is let go of now;
  * s->t.lost is set if that fails. */
-void hf__pg_hot_silence(struct hf__pg *s, const struct hf__token *token);
+void hf__pg_hot_unlock(struct hf__pg *s, const struct hf__token *token);
 /* A statement that failed may have taken some: the same for all. */
-void hf__pg_hot_silence_all(struct hf__pg *s);
+void hf__pg_hot_unlock_all(struct hf__pg *s);
 /* Ask for an empty record of that name, if it has none. */
 void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key);
 

@@ -23,21 +23,21 @@ static const struct hf__pg_statement read_broken = {
     "SELECT broken_token FROM holdfast_lock WHERE broken_token<>'' "
     "UNION ALL SELECT token FROM holdfast_beside WHERE ended<>0"};
 
-struct ear {
+struct listener {
     hf__broken_fn fn;
     void *arg;
     bool has_heard;
 };
 
-static void tell(struct ear *ear, uint64_t tag)
+static void tell(struct listener *listener, uint64_t tag)
 {
-    ear->fn(ear->arg, tag);
-    ear->has_heard = true;
+    listener->fn(listener->arg, tag);
+    listener->has_heard = true;
 }
 
 /* From then on; only then what was broken before, for between the two none may
  * be missed. What can't be read is a hint the less. */
-static int start(struct hf__pg *s, struct ear *ear)
+static int start(struct hf__pg *s, struct listener *listener)
 {
     int r;
 
@@ -57,7 +57,7 @@ static int start(struct hf__pg *s, struct ear *ear)
         const char *cell = hf__pg_bytes(s, i, 0, &length);
 
         if (hf__column_token(cell, length, &token)) {
-            tell(ear, hf__token_tag(&token));
+            tell(listener, hf__token_tag(&token));
         }
     }
     s->is_listening = r == HF_OK;
@@ -65,13 +65,13 @@ static int start(struct hf__pg *s, struct ear *ear)
 }
 
 /* Those that have come. */
-static void hear(struct hf__pg *s, struct ear *ear)
+static void hear(struct hf__pg *s, struct listener *listener)
 {
     PGnotify *n;
 
     while ((n = PQnotifies(s->wire.handle)) != NULL) {
         if (strcmp(n->relname, CHANNEL) == 0) {
-            tell(ear, strtoull(n->extra, NULL, 16));
+            tell(listener, strtoull(n->extra, NULL, 16));
         }
         PQfreemem(n);
     }
@@ -81,7 +81,7 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
                   hf_error *err)
 {
     struct hf__pg *s = state;
-    struct ear ear = {.fn = fn, .arg = arg};
+    struct listener listener = {.fn = fn, .arg = arg};
     int r;
 
     hf__table_begin(&s->t, deadline, err);
@@ -91,17 +91,17 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
     }
     r = hf__pg_place_look(s);
     if (r == HF_OK && !s->is_listening) {
-        r = start(s, &ear);
+        r = start(s, &listener);
     }
     if (r == HF_OK) {
-        hear(s, &ear);
+        hear(s, &listener);
     }
-    while (r == HF_OK && !ear.has_heard) {
+    while (r == HF_OK && !listener.has_heard) {
         if (hf__table_sleep(&s->t, s->wire.fd, POLLIN, deadline) == 0) {
             return HF_OK;
         }
         r = hf__pg_look(s);
-        hear(s, &ear);
+        hear(s, &listener);
     }
     return r;
 }

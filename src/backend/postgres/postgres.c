@@ -53,7 +53,7 @@ static int open_session(void *state, const struct hf__url *url,
     r = hf__pg_wire_init(s);
     r = r == HF_OK ? hf__pg_place_connect(s, url, allow) : r;
     s->t.ways = &hf__pg_ways;
-    s->t.has_bells = !s->server.is_pooled; /* else they may be another's */
+    s->t.has_wake_locks = !s->server.is_pooled; /* else they may be another's */
     s->t.server_id = s->server.server_id;
     s->t.mark = s->server.mark;
     r = r == HF_OK ? hf__ghost_end(&s->t, end_marked) : r;

@@ -3,10 +3,10 @@
  * A session of the PostgreSQL store, as the files of this folder share it:
  * postgres.c opens and closes it; place, timeline, connect, login, settings are
  * the way to the right server, ask, wire and errors the connection, schema the
- * tables; batch is execute(), by the statements of hot with their bells (bell),
- * or where those do nothing by what src/backend/name/ decides (decide, name,
- * commit); wait and listen are waiting and being told, survey is list() and
- * gc(), cells is cell(), check is check().
+ * tables; batch is execute(), by the statements of hot with their wake locks
+ * (wake_lock), or where those do nothing by what src/backend/name/ decides
+ * (decide, name, commit); wait and listen are waiting and being told, survey is
+ * list() and gc(), cells is cell(), check is check().
  *
  * Thread: the session's; interrupting it: any.
  */
@@ -22,15 +22,15 @@
 #define HF__PG_NOW   "(extract(epoch FROM clock_timestamp())*1000000)::bigint"
 #define HF__PG_CLOCK "(SELECT " HF__PG_NOW " AS n OFFSET 0) c"
 
-/* Bells that somebody has. */
+/* Wake locks that somebody has. */
 #define HF__PG_HEARD                                                           \
     "SELECT classid::bigint<<32|objid::bigint FROM pg_locks WHERE "            \
     "locktype='advisory' AND objsubid=1 AND granted AND database="             \
     "(SELECT oid FROM pg_database WHERE datname=current_database())"
 /* All that the tables have of some names: rows for hf__pg_name_read(). `which`
- * is a condition on name_key. Whether anybody has a ticket's bell is looked up
- * only where there is a ticket, and once for all: a waiter's look must not take
- * longer for each who waits, times each lock that there is. */
+ * is a condition on name_key. Whether anybody has a ticket's wake lock is
+ * looked up only where there is a ticket, and once for all: a waiter's look
+ * must not take longer for each who waits, times each lock that there is. */
 #define HF__PG_RECORDS(which)                                                  \
     "WITH c AS MATERIALIZED (SELECT " HF__PG_NOW " AS n)"                      \
     "SELECT 0::bigint,name_key,fence,token,greatest(expires,0)-n,acquired_at," \
@@ -63,7 +63,7 @@ enum hf__pg_number {
     HF__PG_UNLOCK,
     HF__PG_QUESTION,
     HF__PG_PATIENCE,
-    HF__PG_STAMP,
+    HF__PG_SEEN,
     HF__PG_CELL_GET,
     HF__PG_CELL_PUT,
     HF__PG_CELL_NEW,
@@ -72,7 +72,7 @@ enum hf__pg_number {
 
 /* Advisory locks by which others are woken: one for each grant, up to so many
  * a session, for they share the server's table of locks. */
-#define HF__PG_BELLS 32
+#define HF__PG_WAKE_LOCKS 32
 /* The key of a ticket's is that of its token, so changed; also in
  * HF__PG_NAMES. */
 #define HF__PG_TICKET INT64_C(92673638352212)
@@ -96,9 +96,10 @@ struct hf__pg {
     struct hf__table_head t;
     struct hf__pg_wire wire;
     struct hf__pg_server server;
-    struct hf__pg_reply reply;    /* the one that hf__pg_next() gave last */
-    uint64_t bells[HF__PG_BELLS]; /* which it has taken; 0: a free place */
-    bool is_listening;            /* listen.c's */
+    struct hf__pg_reply reply; /* the one that hf__pg_next() gave last */
+    uint64_t
+        wake_locks[HF__PG_WAKE_LOCKS]; /* which it has taken; 0: a free place */
+    bool is_listening;                 /* listen.c's */
 
     /* Of the call that runs: */
     int64_t own_ends_us; /* its grant in the name in hand, if it has one */
@@ -111,15 +112,16 @@ struct hf__pg {
 
 extern const struct hf__ways hf__pg_ways; /* wait.c */
 
-/* ---- bells (bell.c) */
+/* ---- wake locks (wake_lock.c) */
 
 /* Of a grant; 0: none is to be taken, as the session has enough, or the server
  * none. A place is kept for it. */
-int64_t hf__pg_bell_take(struct hf__pg *s, const struct hf__token *token);
+int64_t hf__pg_wake_lock_take(struct hf__pg *s, const struct hf__token *token);
 /* It was not taken, or is let go of; gives whether there was a place. */
-bool hf__pg_bell_forget(struct hf__pg *s, const struct hf__token *token);
-bool hf__pg_bell_is_had(const struct hf__pg *s, const struct hf__token *token);
-int64_t hf__pg_bell_of(const struct hf__token *token);
+bool hf__pg_wake_lock_forget(struct hf__pg *s, const struct hf__token *token);
+bool hf__pg_wake_lock_is_had(const struct hf__pg *s,
+                             const struct hf__token *token);
+int64_t hf__pg_wake_lock_of(const struct hf__token *token);
 
 /* ---- schema.c */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What src/backend/table/wait.h asks for, as SQL: bells and turns are advisory
- * locks. A question is a group of its own, whose reply comes when it does, the
- * others at once: they look at the rows, so that nothing is missed between an
- * answer and the next question. Called by the session's thread.
+ * What src/backend/table/wait.h asks for, as SQL: wake locks and turns are
+ * advisory locks. A question is a group of its own, whose reply comes when it
+ * does, the others at once: they look at the rows, so that nothing is missed
+ * between an answer and the next question. Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/base/map.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A grant may have no bell: a session takes so many only. */
+/* A grant may have no wake lock: a session takes so many only. */
 #define LOOK_MS 100
 /* So long may say nothing who is in a queue. */
 #define HURRY_MS 1000
@@ -33,20 +33,20 @@ static const struct hf__pg_statement patience = {
     "THEN set_config('idle_session_timeout',$2::text,false) END"};
 
 static const struct hf__pg_statement stamp = {
-    HF__PG_STAMP, "UPDATE holdfast_ticket t SET asked=" HF__PG_NOW
-                  " FROM unnest($1::bytea[],$2::bytea[]) AS v(k,t) "
-                  "WHERE t.name_key=v.k AND t.token=v.t"};
+    HF__PG_SEEN, "UPDATE holdfast_ticket t SET asked=" HF__PG_NOW
+                 " FROM unnest($1::bytea[],$2::bytea[]) AS v(k,t) "
+                 "WHERE t.name_key=v.k AND t.token=v.t"};
 
-/* ---- keys of advisory locks; that of a grant is hf__pg_bell_of()'s */
+/* ---- keys of advisory locks; that of a grant is hf__pg_wake_lock_of()'s */
 
 static int64_t turn_of(const struct hf__pg *s, const struct hf__key *key)
 {
     return (int64_t)(hf__hash(key->bytes, key->length) ^ s->server.schema);
 }
 
-static int64_t bell_of_ticket(const struct hf__token *token)
+static int64_t wake_lock_of_ticket(const struct hf__token *token)
 {
-    return hf__pg_bell_of(token) ^ HF__PG_TICKET;
+    return hf__pg_wake_lock_of(token) ^ HF__PG_TICKET;
 }
 
 /* ---- questions */
@@ -57,11 +57,11 @@ static int64_t lock_of(const struct hf__pg *s, const struct hf__parked *p,
     if (q == HF__ASK_TURN) {
         return turn_of(s, &p->place.key);
     }
-    if (q == HF__ASK_OWN_BELL) {
-        return bell_of_ticket(&p->place.ticket);
+    if (q == HF__ASK_OWN_WAKE_LOCK) {
+        return wake_lock_of_ticket(&p->place.ticket);
     }
-    return p->sight.is_ticket ? bell_of_ticket(&p->sight.bell)
-                              : hf__pg_bell_of(&p->sight.bell);
+    return p->sight.is_ticket ? wake_lock_of_ticket(&p->sight.wake_lock)
+                              : hf__pg_wake_lock_of(&p->sight.wake_lock);
 }
 
 static void put_ms(struct hf__pg *s, int64_t ms)
@@ -86,7 +86,7 @@ static void ask_question(struct hf__pg *s, const struct hf__parked *p,
     hf__pg_ask(s, &question);
     hf__pg_put_i64(s, lock_of(s, p, q));
     put_ms(s, ms < 1 ? 1 : ms); /* 0 would be no limit */
-    hf__pg_put_i64(s, q != HF__ASK_BELL);
+    hf__pg_put_i64(s, q != HF__ASK_WAKE_LOCK);
     hf__pg_end_group(s);
     if (!p->is_short) {
         ask_patience(s, 0, HURRY_MS);
@@ -133,7 +133,7 @@ static int take_answer(struct hf__pg *s, enum hf__question q,
     int r = hf__pg_next(s);
 
     if (r == HF_OK && is_refused_by(s, "40P01")) {
-        ret_answer->is_had = q == HF__ASK_BELL;
+        ret_answer->is_had = q == HF__ASK_WAKE_LOCK;
         return HF_OK;
     }
     if (r == HF_OK && !is_refused_by(s, "55P03")) {
@@ -172,7 +172,7 @@ static int dead(void *state)
 /* ---- that tickets are wanted still */
 
 /* Of all that are in the queue, a group of its own. */
-static void ask_stamps(struct hf__pg *s, struct hf__watch *const w[], int n)
+static void ask_seen(struct hf__pg *s, struct hf__watch *const w[], int n)
 {
     int count = 0;
 
@@ -194,8 +194,9 @@ static void ask_stamps(struct hf__pg *s, struct hf__watch *const w[], int n)
     hf__pg_end_group(s);
 }
 
-/* The bell shows that it waits in the queue until its stamp does: so it goes
- * last. The stamp may wait for a row that others have locked, and in vain. */
+/* The wake lock shows that it waits in the queue until its stamp does: so it
+ * goes last. The stamp may wait for a row that others have locked, and in
+ * vain. */
 static int leave(void *state, struct hf__parked *p)
 {
     struct hf__pg *s = state;
@@ -204,15 +205,15 @@ static int leave(void *state, struct hf__parked *p)
     int r;
 
     hf__pg_begin_packet(s);
-    if (p->has_own_bell) {
-        ask_stamps(s, w, 1);
+    if (p->has_own_wake_lock) {
+        ask_seen(s, w, 1);
     }
-    lock = p->has_turn       ? lock_of(s, p, HF__ASK_TURN)
-           : p->has_own_bell ? lock_of(s, p, HF__ASK_OWN_BELL)
-                             : 0;
+    lock = p->has_turn            ? lock_of(s, p, HF__ASK_TURN)
+           : p->has_own_wake_lock ? lock_of(s, p, HF__ASK_OWN_WAKE_LOCK)
+                                  : 0;
     ask_patience(s, lock, 0);
     r = hf__pg_send(s);
-    r = r == HF_OK && p->has_own_bell ? hf__pg_next(s) : r;
+    r = r == HF_OK && p->has_own_wake_lock ? hf__pg_next(s) : r;
     r = r == HF_OK ? hf__pg_next(s) : r;
     /* Alive it would keep the lock. */
     return r == HF_OK && s->reply.is_refused ? dead(s) : r;
@@ -227,7 +228,7 @@ static int look(void *state, struct hf__watch *const w[], int n, bool shows)
     hf__pg_ask_watched(s, w, n);
     hf__pg_end_group(s);
     if (shows) {
-        ask_stamps(s, w, n);
+        ask_seen(s, w, n);
     }
     r = hf__pg_send(s);
     return judge(s, r == HF_OK ? hf__pg_next(s) : r);

@@ -65,12 +65,12 @@ static bool is_any_marked(const struct hf__name *name, bool has_holders)
     return is_any;
 }
 
-/* ---- bells */
+/* ---- wake locks */
 
-/* The bell of a new grant is taken, unless nobody would drop it; that of the
- * operation's own is let go of, and of one that had the name alone. */
-static void choose_bells(const struct hf__op *op, const struct hf__name *name,
-                         struct hf__marks *m)
+/* The wake lock of a new grant is taken, unless nobody would drop it; that of
+ * the operation's own is let go of, and of one that had the name alone. */
+static void choose_wake_lock(const struct hf__op *op,
+                             const struct hf__name *name, struct hf__marks *m)
 {
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
@@ -106,7 +106,7 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
         (holder != NULL &&
          (holder->marks & (HF__MARK_LEASE | HF__MARK_NEW)) == HF__MARK_LEASE);
     ret_marks->crowd = participants_of(name);
-    choose_bells(op, name, ret_marks);
+    choose_wake_lock(op, name, ret_marks);
 }
 
 /* ---- what was read */

@@ -22,7 +22,7 @@ struct hf__marks {
     bool must_run;  /* … its lease is not over: one that began before goes on
                        only while it runs */
     unsigned crowd; /* which the record has then, if is_whole */
-    const struct hf__token *takes; /* whose grant bell is taken; or NULL */
+    const struct hf__token *takes; /* whose grant wake lock is taken; or NULL */
     const struct hf__token *frees; /* whose is let go of; or NULL */
 };
 void hf__marks_read(const struct hf__op *op, const struct hf__name *name,

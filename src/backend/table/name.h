@@ -14,7 +14,7 @@
 #define HF__HAS_WAITERS 2
 
 /* By the server's clock. A ticket's fence is its number in the queue; the life
- * of each is the connection that has its bell. All zero is empty. */
+ * of each is the connection that has its wake lock. All zero is empty. */
 struct hf__table_name {
     struct hf__name name;
     struct hf__few few;
@@ -59,7 +59,8 @@ struct hf__table_row {
         int64_t crowd;
         int64_t ended; /* of a grant: not 0, it was broken */
     };
-    uint64_t life; /* whose connection has its bell; 0: none, or not asked */
+    uint64_t life; /* whose connection has its wake lock; 0: none, or not
+                      asked */
     int64_t now_us;
     int64_t changed_us; /* of a record; 0: not asked for */
     bool has_owner;

@@ -25,10 +25,10 @@ struct hf__table_head {
     struct hf__table_name name; /* which it has in hand */
 
     /* Found when it was opened: */
-    bool has_bells;     /* a session can hold several, seen by all */
-    uint64_t server_id; /* which server it is */
-    uint64_t mark;      /* by which the server knows this session; 0: none */
-    bool has_cells;     /* their table is there, and ours */
+    bool has_wake_locks; /* a session can hold several, seen by all */
+    uint64_t server_id;  /* which server it is */
+    uint64_t mark;       /* by which the server knows this session; 0: none */
+    bool has_cells;      /* their table is there, and ours */
 
     /* Nothing of the sessions before can be applied any more, unless: */
     bool is_alone;

@@ -134,8 +134,8 @@ static void wait_for_grant(struct view *v)
     struct hf__sight *sight = v->sight;
 
     if (g != NULL) {
-        sight->bell = g->token;
-        sight->is_manned = g->life != 0;
+        sight->wake_lock = g->token;
+        sight->is_held = g->life != 0;
         sight->due = point_of(v->name, g->ends_us);
     } else if (hf__name_is_kept(v->name)) {
         sight->due = point_of(v->name, v->name->keep_until_us);
@@ -163,9 +163,9 @@ static void judge(struct view *v)
         return;
     }
     /* When a lease ends, the first in the queue sees to that. */
-    sight->bell = v->contenders.all.waiters[before].token;
+    sight->wake_lock = v->contenders.all.waiters[before].token;
     sight->is_ticket = true;
-    sight->is_manned = find(&v->name->waiters, &sight->bell)->life != 0;
+    sight->is_held = find(&v->name->waiters, &sight->wake_lock)->life != 0;
 }
 
 int hf__sight_make(const struct hf__table_name *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a waiter sees of its name: may it enter; if not, whose bell tells when
- * that may change, and when it changes without. Pure but for the clock
+ * What a waiter sees of its name: may it enter; if not, whose wake lock tells
+ * when that may change, and when it changes without. Pure but for the clock
  * and the memory. Thread: any.
  */
 #ifndef HF_BACKEND_TABLE_SIGHT_H
@@ -15,12 +15,12 @@ struct hf__sight {
     bool is_news; /* others are there than the watch has seen */
     /* In the way are those behind whom a claim gets into line. */
     bool has_holders_waiters;
-    uint64_t fence;        /* the name's */
-    struct hf__token bell; /* of whom it waits for; zero: nobody has one */
-    bool is_ticket;        /* its bell is a ticket's, not a grant's */
-    bool is_manned;        /* somebody holds that bell */
-    bool wants_looks;      /* more than one bell matters */
-    hf__time due;          /* a lease or the keeping ends */
+    uint64_t fence;             /* the name's */
+    struct hf__token wake_lock; /* of whom it waits for; zero: nobody has one */
+    bool is_ticket;             /* its wake lock is a ticket's, not a grant's */
+    bool is_held;               /* somebody holds that wake lock */
+    bool wants_looks;           /* more than one wake lock matters */
+    hf__time due;               /* a lease or the keeping ends */
 };
 
 /* Of a name that was read for that watch. HF_OK, HF_ENOMEM. */

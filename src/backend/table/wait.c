@@ -3,14 +3,14 @@
  * wait(): sleep until the name may be had, on the server, by asking for a lock
  * of the server's that somebody else holds. Who is in no line first asks for
  * the turn of its name, of which the server keeps a queue. The first asks for
- * the bell of the holder's token; it keeps the turn while its claim tries and
- * lets go of it then, so that a hand-over costs as many statements for a
- * hundred waiters as for one. One in the queue holds the bell of its ticket and
- * asks for that of the ticket before it, or the holder's.
+ * the wake lock of the holder's token; it keeps the turn while its claim tries
+ * and lets go of it then, so that a hand-over costs as many statements for a
+ * hundred waiters as for one. One in the queue holds the wake lock of its
+ * ticket and asks for that of the ticket before it, or the holder's.
  *
- * All come back after a while to look: a bell that nobody holds, a break, a
- * stopped owner of the turn cost time and no more. The server drops a session
- * that is stopped while it waits, with its turn and bell. Called by the
+ * All come back after a while to look: a wake lock that nobody holds, a break,
+ * a stopped owner of the turn cost time and no more. The server drops a session
+ * that is stopped while it waits, with its turn and wake lock. Called by the
  * session's thread.
  */
 #include "src/backend/table/session.h"
@@ -18,14 +18,14 @@
 
 #include <string.h>
 
-/* A bell or a turn is asked for that long; two statements each time. */
+/* A wake lock or a turn is asked for that long; two statements each time. */
 #define ASK_MS 1250
 /* The lease that was in the way is surely over. */
 #define SLACK_MS 2
 /* Between rounds. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* A ticket without a bell lives by being asked for. */
+/* A ticket without a wake lock lives by being asked for. */
 #define SHOW_MS 400
 
 /* ---- questions */
@@ -43,12 +43,12 @@ static int ask(struct hf__table_head *t, enum hf__question q)
     int64_t ms = ms_up_to(ASK_MS, t->deadline);
     int r;
 
-    if (q == HF__ASK_BELL) {
+    if (q == HF__ASK_WAKE_LOCK) {
         ms = p->sight.wants_looks && ms > HF__TICKET_LOOK_MS
                  ? HF__TICKET_LOOK_MS
                  : ms;
         ms = ms_up_to(ms, p->due);
-        p->asked_for = p->sight.bell;
+        p->asked_for = p->sight.wake_lock;
         p->asked_ticket = p->sight.is_ticket;
     }
     t->grace_ms = HF__GRACE_MS;
@@ -67,13 +67,13 @@ static void take_answer(struct hf__parked *p, enum hf__question q,
         p->has_turn = answer->is_had;
         /* What happened while others had the turn is theirs to see to. */
         p->is_fresh = p->is_fresh && answer->is_had && answer->was_free;
-    } else if (q == HF__ASK_OWN_BELL) {
-        p->has_own_bell = answer->is_had;
-    } else if (q == HF__ASK_BELL) {
+    } else if (q == HF__ASK_OWN_WAKE_LOCK) {
+        p->has_own_wake_lock = answer->is_had;
+    } else if (q == HF__ASK_WAKE_LOCK) {
         p->is_fresh = false;
         if (answer->is_had) {
-            p->unmanned = p->asked_for;
-            p->unmanned_ticket = p->asked_ticket;
+            p->unheld = p->asked_for;
+            p->unheld_ticket = p->asked_ticket;
         }
     }
 }
@@ -162,13 +162,13 @@ static int let_go(struct hf__table_head *t)
             return hf__is_interrupted(&t->head) ? HF_OK : t->ways->dead(t);
         }
     }
-    if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_bell)) {
+    if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_wake_lock)) {
         r = say_farewell(t);
     }
     p->is_placed = false;
     p->is_short = false;
     p->has_turn = false;
-    p->has_own_bell = false;
+    p->has_own_wake_lock = false;
     return r;
 }
 
@@ -200,21 +200,22 @@ static bool must_fire(struct hf__parked *p)
     return is_told;
 }
 
-/* ---- one name, with bells */
+/* ---- one name, with wake locks */
 
-/* HF__ASK_NOTHING: there is no bell to ask for. */
+/* HF__ASK_NOTHING: there is no wake lock to ask for. */
 static enum hf__question choose(const struct hf__parked *p)
 {
     bool has_ticket = !hf__token_is_zero(&p->place.ticket);
     bool is_in_vain;
 
-    if (has_ticket ? !p->has_own_bell : !p->has_turn) {
-        return has_ticket ? HF__ASK_OWN_BELL : HF__ASK_TURN;
+    if (has_ticket ? !p->has_own_wake_lock : !p->has_turn) {
+        return has_ticket ? HF__ASK_OWN_WAKE_LOCK : HF__ASK_TURN;
     }
-    is_in_vain = hf__token_equal(&p->sight.bell, &p->unmanned) &&
-                 p->sight.is_ticket == p->unmanned_ticket;
-    return hf__token_is_zero(&p->sight.bell) || is_in_vain ? HF__ASK_NOTHING
-                                                           : HF__ASK_BELL;
+    is_in_vain = hf__token_equal(&p->sight.wake_lock, &p->unheld) &&
+                 p->sight.is_ticket == p->unheld_ticket;
+    return hf__token_is_zero(&p->sight.wake_lock) || is_in_vain
+               ? HF__ASK_NOTHING
+               : HF__ASK_WAKE_LOCK;
 }
 
 /* After a look that told nothing. */
@@ -224,8 +225,8 @@ static int go_on(struct hf__table_head *t)
     bool is_short = p->sight.is_ticket || p->sight.wants_looks;
     enum hf__question q;
 
-    if (p->sight.is_manned) {
-        p->unmanned = (struct hf__token){{0}};
+    if (p->sight.is_held) {
+        p->unheld = (struct hf__token){{0}};
     }
     p->due = hf__is_never(p->sight.due) ? HF__NEVER
                                         : hf__after_ms(p->sight.due, SLACK_MS);
@@ -239,8 +240,8 @@ static int go_on(struct hf__table_head *t)
     return HF_OK;
 }
 
-/* The watch is new. The bell of whom it has seen may be asked for at once by
- * who has the turn already. */
+/* The watch is new. The wake lock of whom it has seen may be asked for at once
+ * by who has the turn already. */
 static int start(struct hf__table_head *t, const struct hf__watch *watch)
 {
     struct hf__parked *p = &t->parked;
@@ -256,7 +257,7 @@ static int start(struct hf__table_head *t, const struct hf__watch *watch)
         .wants_looks = watch->lock_mode.mode == HF__MODE_SLOTS,
     };
     if (hf__token_is_zero(&watch->ticket)) {
-        p->sight.bell = watch->token;
+        p->sight.wake_lock = watch->token;
     }
     q = choose(p);
     return ask(t, q == HF__ASK_NOTHING ? HF__ASK_LOOK : q);
@@ -275,7 +276,7 @@ static int take_place(struct hf__table_head *t, const struct hf__watch *watch)
     }
     if (!is_same) {
         p->told_fence = 0;
-        p->unmanned = (struct hf__token){{0}};
+        p->unheld = (struct hf__token){{0}};
     }
     p->place = *watch;
     memcpy(p->key, watch->key.bytes, watch->key.length);
@@ -289,7 +290,7 @@ static int take_place(struct hf__table_head *t, const struct hf__watch *watch)
 static hf__time patience_of(const struct hf__table_head *t)
 {
     const struct hf__parked *p = &t->parked;
-    bool is_coarse = p->is_coarse && p->asked == HF__ASK_BELL;
+    bool is_coarse = p->is_coarse && p->asked == HF__ASK_WAKE_LOCK;
 
     return is_coarse ? hf__earlier(t->deadline, p->due) : t->deadline;
 }
@@ -336,7 +337,7 @@ static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
     return r;
 }
 
-/* ---- several names, or none to rely on a bell for */
+/* ---- several names, or none to rely on a wake lock for */
 
 /* One look at all. `is_fresh`: who has not been told yet that others are there
  * is told; *ret_due: something ends. */
@@ -406,7 +407,7 @@ int hf__parked_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
         t->grace_ms = 0;
         return r;
     }
-    if (n == 1 && t->has_bells) {
+    if (n == 1 && t->has_wake_locks) {
         return wait_parked(t, w[0]);
     }
     r = hf__parked_leave(t);

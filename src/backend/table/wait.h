@@ -22,24 +22,24 @@ enum hf__question {
     HF__ASK_NOTHING, /* no packet is under way */
     HF__ASK_LOOK,
     HF__ASK_TURN,
-    HF__ASK_OWN_BELL, /* of its own ticket */
-    HF__ASK_BELL      /* p->sight's: of what is in its way */
+    HF__ASK_OWN_WAKE_LOCK, /* of its own ticket */
+    HF__ASK_WAKE_LOCK      /* p->sight's: of what is in its way */
 };
 
 struct hf__answer {
-    bool is_had;   /* of a bell: nobody has it, as far as can be told */
+    bool is_had;   /* of a wake lock: nobody has it, as far as can be told */
     bool was_free; /* of the turn: nobody had it before */
 };
 
 struct hf__parked;
 struct hf__table_head;
 
-/* What a store brings, besides bells. Those that give an int: HF_OK, or the
- * session is of no use, and it is told why. */
+/* What a store brings, besides wake locks. Those that give an int: HF_OK, or
+ * the session is of no use, and it is told why. */
 struct hf__ways {
     /* Send a packet: ask for that, for so long at most, then look at the rows
-     * of p->place. A bell is let go of once it is had: only its owner is to
-     * have it. Unless p->is_short, the server is to drop a session that says
+     * of p->place. A wake lock is let go of once it is had: only its owner is
+     * to have it. Unless p->is_short, the server is to drop a session that says
      * nothing for a second from then on. */
     int (*ask)(void *s, struct hf__parked *p, enum hf__question q, int64_t ms);
     /* Until its first reply has begun to come: *ret_has_reply is false at
@@ -48,7 +48,7 @@ struct hf__ways {
     /* Take the replies, up to that of the look. */
     int (*hear)(void *s, enum hf__question q, struct hf__answer *ret_answer);
     /* Say that the ticket is wanted for a while longer, if p->has_own_bell;
-     * then let go of that bell, or the turn; have the server wait for the
+     * then let go of that wake lock, or the turn; have the server wait for the
      * session as before. */
     int (*leave)(void *s, struct hf__parked *p);
 
@@ -68,7 +68,7 @@ struct hf__ways {
 /* All zero: it is in no queue. */
 struct hf__parked {
     /* Set by the store, before each wait: */
-    int64_t look_ms; /* between looks at what has no bell */
+    int64_t look_ms; /* between looks at what has no wake lock */
     bool is_coarse;  /* an answer may come later than was asked for */
 
     struct hf__watch place; /* whose queue it is in: key, ticket, lock mode */
@@ -76,7 +76,7 @@ struct hf__parked {
     bool is_placed;
     bool is_short; /* the server waits for us for a second only */
     bool has_turn;
-    bool has_own_bell;
+    bool has_own_wake_lock;
 
     enum hf__question asked;
     hf__time answer_by; /* later, and the server is not there any more */
@@ -86,14 +86,15 @@ struct hf__parked {
     bool has_fired;
     bool is_fresh;              /* nothing was seen since this watch came */
     uint64_t told_fence;        /* of which it was told last that it is news */
-    struct hf__token asked_for; /* whose bell */
-    bool asked_ticket; /* … of its ticket: a grant has the same token */
-    struct hf__token unmanned; /* a bell that was had at once, in vain */
-    bool unmanned_ticket;
+    struct hf__token asked_for; /* whose wake lock */
+    bool asked_ticket;       /* … of its ticket: a grant has the same token */
+    struct hf__token unheld; /* a wake lock that was had at once, in vain */
+    bool unheld_ticket;
     struct hf__sight sight;
 };
 
-/* wait() of backend.h, begun. Without bells, or of several: by looks alone. */
+/* wait() of backend.h, begun. Without wake locks, or of several: by looks
+ * alone. */
 HF_MUST_CHECK int hf__parked_wait(struct hf__table_head *t,
                                   struct hf__watch *w[], int n);
 /* Before the session does anything else: it is in no queue any more. HF_OK, or
