@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of what was broken, and the ears. Decides who is woken; what a
+ * The ring of what was broken, and the channels. Decides who is woken; what a
  * holder does then is the core's. Thread: any.
  */
 #include "src/backend/breaks.h"
@@ -18,10 +18,10 @@ uint64_t hf__token_tag(const struct hf__token *t)
     return hf__hash(t->bytes, sizeof t->bytes);
 }
 
-static size_t ear_at(size_t breaks, uint64_t life)
+static size_t channel_at(size_t breaks, uint64_t life)
 {
-    return breaks + offsetof(struct hf__breaks, ear) +
-           (size_t)((life >> 3) % HF__EARS) * sizeof(atomic_uint);
+    return breaks + offsetof(struct hf__breaks, channel) +
+           (size_t)((life >> 3) % HF__BREAK_CHANNELS) * sizeof(atomic_uint);
 }
 
 /* Where the next tag goes. */
@@ -48,11 +48,11 @@ void hf__breaks_tell(struct hf__words *words, size_t at,
     }
     (void)hf__words_write(words, take_place(words, at), &tag, sizeof tag);
     if (life != 0) {
-        (void)hf__words_ring(words, ear_at(at, life), INT_MAX);
+        (void)hf__words_ring(words, channel_at(at, life), INT_MAX);
         return;
     }
-    for (uint64_t i = 0; i < HF__EARS; i++) {
-        (void)hf__words_ring(words, ear_at(at, i << 3), INT_MAX);
+    for (uint64_t i = 0; i < HF__BREAK_CHANNELS; i++) {
+        (void)hf__words_ring(words, channel_at(at, i << 3), INT_MAX);
     }
 }
 
@@ -77,13 +77,14 @@ static bool hear(const struct hf__listening *l, hf__broken_fn fn, void *arg)
 void hf__breaks_listen(const struct hf__listening *l, hf__broken_fn fn,
                        void *arg, hf__time deadline)
 {
-    size_t ear = ear_at(l->at, l->life);
-    unsigned seen = hf__words_get(l->words, ear);
+    size_t channel = channel_at(l->at, l->life);
+    unsigned seen = hf__words_get(l->words, channel);
 
     while (!hear(l, fn, arg) && !hf__is_interrupted(l->head) &&
            hf__before(hf__now(), deadline)) {
-        hf__nap_on(l->nap, l->head, hf__words_name(l->words, ear), seen,
-                   hf__earlier(deadline, hf__after_ms(hf__now(), NAP_MS)));
-        seen = hf__words_get(l->words, ear);
+        hf__sleep_slot_on(
+            l->sleep_slot, l->head, hf__words_name(l->words, channel), seen,
+            hf__earlier(deadline, hf__after_ms(hf__now(), NAP_MS)));
+        seen = hf__words_get(l->words, channel);
     }
 }

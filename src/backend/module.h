@@ -39,7 +39,7 @@
     X(struct hf__remains)                                                      \
     X(struct hf__gc)                                                           \
     X(struct hf__report)                                                       \
-    X(struct hf__nap)                                                          \
+    X(struct hf__sleep_slot)                                                   \
     X(struct hf__parker)                                                       \
     X(struct hf__waker)                                                        \
     X(struct hf__mutex)                                                        \

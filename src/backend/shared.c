@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sleeping on shared words. What the words mean is wake_table.c's, when to
- * sleep the stores' own to say. Called by the sessions' threads; naps are ended
- * by any.
+ * sleep the stores' own to say. Called by the sessions' threads; sleep slots
+ * are ended by any.
  */
 #include "src/backend/shared.h"
 
 #include "src/base/rand.h"
 
-void hf__nap_on(struct hf__nap *nap, struct hf__head *head, atomic_uint *word,
-                unsigned seen, hf__time limit)
+void hf__sleep_slot_on(struct hf__sleep_slot *sleep_slot, struct hf__head *head,
+                       atomic_uint *word, unsigned seen, hf__time limit)
 {
     /* Shown before asking: an interrupt after this bumps the word. */
-    atomic_store(&nap->word, word);
+    atomic_store(&sleep_slot->word, word);
     if (!hf__is_interrupted(head)) {
         hf__futex_wait_shared(word, seen, limit);
     }
-    atomic_store(&nap->word, NULL);
+    atomic_store(&sleep_slot->word, NULL);
 }
 
 /* A waiter sleeps on a word that it shares; the others wake for nothing. */
-void hf__nap_end(struct hf__nap *nap)
+void hf__sleep_slot_end(struct hf__sleep_slot *sleep_slot)
 {
-    atomic_uint *word = atomic_load(&nap->word);
+    atomic_uint *word = atomic_load(&sleep_slot->word);
 
-    hf__unpark(&nap->parker);
+    hf__unpark(&sleep_slot->parker);
     if (word != NULL) {
         (void)hf__futex_ring_shared(word, INT32_MAX);
     }
 }
 
-static bool must_hold_back(const struct hf__nap *nap,
+static bool must_hold_back(const struct hf__sleep_slot *sleep_slot,
                            struct hf__wake_view *view,
                            struct hf__op *const ops[], int n, hf__time now)
 {
@@ -39,41 +39,43 @@ static bool must_hold_back(const struct hf__nap *nap,
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE &&
             hf__wake_table_must_hold_back(view, hf__wake_key_of(&ops[i]->key),
-                                          &nap->summary, now)) {
+                                          &sleep_slot->summary, now)) {
             must = true;
         }
     }
     return must;
 }
 
-bool hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
-                       struct hf__wake_view *view, struct hf__op *const ops[],
-                       int n, hf__time deadline)
+bool hf__sleep_slot_hold_back(struct hf__sleep_slot *sleep_slot,
+                              struct hf__head *head, struct hf__wake_view *view,
+                              struct hf__op *const ops[], int n,
+                              hf__time deadline)
 {
     hf__time now = hf__now();
     hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
     bool has_waited = false;
 
     limit = hf__earlier(limit, deadline);
-    while (must_hold_back(nap, view, ops, n, now) && hf__before(now, limit) &&
-           !hf__is_interrupted(head)) {
-        unsigned seen = hf__parker_seen(&nap->parker);
+    while (must_hold_back(sleep_slot, view, ops, n, now) &&
+           hf__before(now, limit) && !hf__is_interrupted(head)) {
+        unsigned seen = hf__parker_seen(&sleep_slot->parker);
 
         now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
-        hf__park(&nap->parker, seen, hf__earlier(now, limit));
+        hf__park(&sleep_slot->parker, seen, hf__earlier(now, limit));
         now = hf__now();
         has_waited = true;
-        hf__wake_table_look(view, &nap->summary);
+        hf__wake_table_look(view, &sleep_slot->summary);
     }
     return has_waited;
 }
 
-void hf__nap_tell_taken(struct hf__nap *nap, struct hf__wake_view *view,
-                        const struct hf__op *op)
+void hf__sleep_slot_tell_taken(struct hf__sleep_slot *sleep_slot,
+                               struct hf__wake_view *view,
+                               const struct hf__op *op)
 {
     if (op->kind != HF__OP_ACQUIRE) {
-        hf__wake_table_look(view,
-                            &nap->summary); /* it was another's all along */
+        hf__wake_table_look(
+            view, &sleep_slot->summary); /* it was another's all along */
     }
-    hf__wake_table_taken(view, hf__wake_key_of(&op->key), &nap->summary);
+    hf__wake_table_taken(view, hf__wake_key_of(&op->key), &sleep_slot->summary);
 }

@@ -2,7 +2,7 @@
 /*
  * What the stores have in common whose waiters sleep in memory that they
  * share with other processes: how a session sleeps and is woken, and when it
- * lets others go first. Thread: the session's, except hf__nap_end().
+ * lets others go first. Thread: the session's, except hf__sleep_slot_end().
  */
 #ifndef HF_BACKEND_SHARED_H
 #define HF_BACKEND_SHARED_H
@@ -13,17 +13,17 @@
 #include "src/base/wake_table.h"
 
 /* Where a session sleeps; all zero is awake. */
-struct hf__nap {
+struct hf__sleep_slot {
     struct hf__parker parker;
     _Atomic(atomic_uint *) word;     /* its name, see words.h; NULL: none */
     struct hf__wake_summary summary; /* as seen before a batch */
 };
 
 /* Until the word is no longer `seen`, or the limit, or an interrupt. */
-void hf__nap_on(struct hf__nap *, struct hf__head *, atomic_uint *word,
-                unsigned seen, hf__time limit);
+void hf__sleep_slot_on(struct hf__sleep_slot *, struct hf__head *,
+                       atomic_uint *word, unsigned seen, hf__time limit);
 /* For interrupt(): whoever sleeps looks again. Thread: any. */
-void hf__nap_end(struct hf__nap *);
+void hf__sleep_slot_end(struct hf__sleep_slot *);
 
 /* A key, as the channels tell it apart. */
 static inline struct hf__wake_key hf__wake_key_of(const struct hf__key *key)
@@ -70,11 +70,12 @@ static inline int64_t hf__ticket_idle_ms(const struct hf__words *words,
 
 /* Before a batch with acquires, the summary just seen: let a waiter that was
  * just woken have its try; see wake_table.h. True: it was waited for. */
-bool hf__nap_hold_back(struct hf__nap *, struct hf__head *,
-                       struct hf__wake_view *, struct hf__op *const ops[],
-                       int n, hf__time deadline);
+bool hf__sleep_slot_hold_back(struct hf__sleep_slot *, struct hf__head *,
+                              struct hf__wake_view *,
+                              struct hf__op *const ops[], int n,
+                              hf__time deadline);
 /* The operation of that batch took its name. */
-void hf__nap_tell_taken(struct hf__nap *, struct hf__wake_view *,
-                        const struct hf__op *);
+void hf__sleep_slot_tell_taken(struct hf__sleep_slot *, struct hf__wake_view *,
+                               const struct hf__op *);
 
 #endif

@@ -36,7 +36,7 @@ static hf_client *client(void)
     return hf__scene.clients[hf__virtual_host()];
 }
 
-static void nap(int64_t ns)
+static void sleep_slot(int64_t ns)
 {
     hf__virtual_sleep(NULL, hf__true_now() + ns);
 }
@@ -263,10 +263,10 @@ static void expect_nothing_left(const struct want *w)
 
     while (hf_stats(client(), &stats) == HF_OK && has_more(&stats) &&
            hf__true_now() < end) {
-        nap(p->lease_ms * HF__MS_NS / 10);
+        sleep_slot(p->lease_ms * HF__MS_NS / 10);
     }
     if (hf__chance(500)) { /* what comes late is kept out */
-        nap(hf__between(0, p->lease_ms * HF__MS_NS));
+        sleep_slot(hf__between(0, p->lease_ms * HF__MS_NS));
     }
     if (!has_more(&stats) && hf__scene.disturbed[host] < w->seen.at) {
         hf__store_expect_empty(host);
@@ -282,7 +282,7 @@ static void hold(struct want *w)
 
     while (hf__true_now() < end && hf__oracle_held(w->lock)) {
         hf__resource_read(&draft);
-        nap(hf__between(1, hf__scene.plan.hold_ns / 2));
+        sleep_slot(hf__between(1, hf__scene.plan.hold_ns / 2));
         if (writes) {
             hf__resource_write(&draft, w->lock);
         }
@@ -308,7 +308,7 @@ static void detach(struct want *w)
     memcpy(token, hf_token(w->lock), sizeof token);
     hf__oracle_forget(w->lock);
     hf_free(w->lock);
-    nap(hf__between(0, hf__scene.plan.lease_ms * HF__MS_NS));
+    sleep_slot(hf__between(0, hf__scene.plan.lease_ms * HF__MS_NS));
     hf__oracle_call(&w->seen);
     r = hf_adopt(client(), names[w->names[0]], token, &w->opts, &w->lock, NULL);
     hf__note("adopt: %s", hf_strstatus(r));
@@ -382,9 +382,9 @@ static bool is_healing(void)
 void *hf__crew_work(void *arg)
 {
     while (hf__true_now() < hf__scene.plan.drain_ns) {
-        nap(hf__between(0, hf__scene.plan.think_ns));
+        sleep_slot(hf__between(0, hf__scene.plan.think_ns));
         if (hf__scene.plan.quorum != 0 && is_healing()) {
-            nap(2 * hf__scene.plan.lease_ms * HF__MS_NS);
+            sleep_slot(2 * hf__scene.plan.lease_ms * HF__MS_NS);
         }
         if (hf__has(HF__FAULT_BREAK) && hf__chance(OPERATOR) &&
             hf__true_now() < hf__scene.plan.heal_ns) {

@@ -15,7 +15,7 @@ static hf_client *client(void)
     return hf__scene.clients[hf__virtual_host()];
 }
 
-static void nap(int64_t ns)
+static void sleep_slot(int64_t ns)
 {
     hf__virtual_sleep(NULL, hf__true_now() + ns);
 }
@@ -45,7 +45,7 @@ static void open_client(void)
         if (r == HF_OK) {
             return;
         }
-        nap(p->lease_ms * HF__MS_NS / 4);
+        sleep_slot(p->lease_ms * HF__MS_NS / 4);
     }
 }
 
@@ -62,7 +62,7 @@ static void expect_settled(void)
             hf__flaw("host %d still owes %" PRIu64, hf__virtual_host(),
                      stats.owing);
         }
-        nap(p->lease_ms * HF__MS_NS / 10);
+        sleep_slot(p->lease_ms * HF__MS_NS / 10);
     } while (stats.owing != 0);
     hf__ledger_settled(hf__virtual_host());
 }

@@ -174,7 +174,7 @@ static int check_ground(void *state, hf_error *err)
                         "all programs that use %s, then start them again",
                         path, HF__SIDE_NAME, path);
     }
-    s->local.nap.summary = seen.summary;
+    s->local.sleep_slot.summary = seen.summary;
     return HF_OK;
 }
 
@@ -379,8 +379,8 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
         hf__error_copy(err, &why);
         return r;
     }
-    (void)hf__nap_hold_back(&s->local.nap, &s->local.plain.head,
-                            &s->local.side->wake_view, ops, n, deadline);
+    (void)hf__sleep_slot_hold_back(&s->local.sleep_slot, &s->local.plain.head,
+                                   &s->local.side->wake_view, ops, n, deadline);
     return hf__plain_execute(s, ops, n, deadline, err);
 }
 

@@ -155,7 +155,7 @@ bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
 
     limit = hf__earlier(limit, s->local.plain.deadline);
     while (hf__ofd_lock(lockfile->fd, F_WRLCK, LOCK_BYTE)) {
-        unsigned seen = hf__parker_seen(&s->local.nap.parker);
+        unsigned seen = hf__parker_seen(&s->local.sleep_slot.parker);
         hf__time now = hf__now();
 
         if ((errno != EAGAIN && errno != EACCES) || !hf__before(now, limit) ||
@@ -163,7 +163,7 @@ bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
             return false;
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 20, HF__MS / 2));
-        hf__park(&s->local.nap.parker, seen, hf__earlier(now, limit));
+        hf__park(&s->local.sleep_slot.parker, seen, hf__earlier(now, limit));
     }
     lockfile->is_locked = true;
     return true;

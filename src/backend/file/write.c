@@ -338,7 +338,8 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     }
     let_go(s, op, name);
     if (out->is_taken) {
-        hf__nap_tell_taken(&s->local.nap, &s->local.side->wake_view, op);
+        hf__sleep_slot_tell_taken(&s->local.sleep_slot,
+                                  &s->local.side->wake_view, op);
     }
     if (out->wakes) {
         wake_next(s, op, name);

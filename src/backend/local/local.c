@@ -50,7 +50,7 @@ int hf__local_listen(void *state, hf__broken_fn fn, void *arg,
 {
     struct hf__local *s = state;
     struct hf__listening l = {&s->side->words, HF__ON_BOARD(breaks),
-                              s->side->life,   &s->nap,
+                              s->side->life,   &s->sleep_slot,
                               &s->plain.head,  &s->heard};
     int r = s->plain.primitives->look_around(s, err);
 
@@ -62,7 +62,7 @@ int hf__local_listen(void *state, hf__broken_fn fn, void *arg,
 
 void hf__local_interrupt(void *state)
 {
-    hf__nap_end(&((struct hf__local *)state)->nap);
+    hf__sleep_slot_end(&((struct hf__local *)state)->sleep_slot);
 }
 
 int hf__local_lock_fds(void *state, int *fds, int max)
@@ -103,10 +103,11 @@ void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
 {
     struct hf__local *s = state;
 
-    hf__nap_on(&s->nap, &s->plain.head,
-               hf__words_name(&s->side->words,
-                              hf__word_of_watches(&s->side->wake_view, w, n)),
-               seen, until);
+    hf__sleep_slot_on(
+        &s->sleep_slot, &s->plain.head,
+        hf__words_name(&s->side->words,
+                       hf__word_of_watches(&s->side->wake_view, w, n)),
+        seen, until);
 }
 
 /* ---- judging */

@@ -16,8 +16,8 @@
 struct hf__local {
     struct hf__plain plain;
     struct hf__side *side;
-    struct hf__nap nap;
-    struct hf__heard heard;
+    struct hf__sleep_slot sleep_slot;
+    struct hf__breaks_seen heard;
     char boot[HF__BOOT_SIZE]; /* boot id ':' inode of the time namespace */
 };
 

@@ -31,7 +31,8 @@ static int memory_listen(void *state, hf__broken_fn fn, void *arg,
                          hf__time deadline, hf_error *err)
 {
     struct hf__mem_session *s = state;
-    struct hf__listening l = {&s->store->words, 0,        HF__MEM_LIFE, &s->nap,
+    struct hf__listening l = {&s->store->words, 0,
+                              HF__MEM_LIFE,     &s->sleep_slot,
                               &s->plain.head,   &s->heard};
 
     (void)err;
@@ -55,7 +56,7 @@ static void memory_interrupt(void *state)
 {
     struct hf__mem_session *s = state;
 
-    hf__nap_end(&s->nap);
+    hf__sleep_slot_end(&s->sleep_slot);
     HF_SCOPED_FAMILY(&hf__mem_stores);
     if (s->store != NULL) {
         hf__unpark(&s->store->changed);

@@ -62,8 +62,8 @@ struct hf__mem_session {
     struct hf__mem_store *store; /* NULL: not opened */
     struct hf__mem_life *life;   /* NULL: grants have leases */
     bool has_changed;            /* a record, since the last begin */
-    struct hf__nap nap;
-    struct hf__heard heard;
+    struct hf__sleep_slot sleep_slot;
+    struct hf__breaks_seen heard;
 };
 
 /* The store of that name, made if there is none. NULL: out of memory. */

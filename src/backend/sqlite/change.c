@@ -365,7 +365,8 @@ static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
                               hf__wake_key_of(&deed->op->key));
         break;
     case HF__DEED_TAKEN:
-        hf__nap_tell_taken(&s->local.nap, &side->wake_view, deed->op);
+        hf__sleep_slot_tell_taken(&s->local.sleep_slot, &side->wake_view,
+                                  deed->op);
         break;
     }
 }

@@ -239,7 +239,7 @@ static int wait_for_stranger(void *arg, int count)
     int64_t longest = count < 5    ? HF__MS / 20
                       : count < 15 ? HF__MS
                                    : 10 * HF__MS;
-    unsigned seen = hf__parker_seen(&s->local.nap.parker);
+    unsigned seen = hf__parker_seen(&s->local.sleep_slot.parker);
     hf__time now = hf__now();
 
     if (s->is_hasty || hf__is_interrupted(&s->local.plain.head) ||
@@ -247,7 +247,7 @@ static int wait_for_stranger(void *arg, int count)
         return 0;
     }
     now = hf__after_ns(now, hf__random_between(longest / 10, longest));
-    hf__park(&s->local.nap.parker, seen,
+    hf__park(&s->local.sleep_slot.parker, seen,
              hf__earlier(now, s->local.plain.deadline));
     return 1;
 }
