@@ -4,7 +4,7 @@
  * never ended are passed over, and a queue that can't be is set right.
  */
 #include "src/backend/sqlite/gate.h"
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 #include "src/base/ofd.h"
 #include "tests/store_sqlite/world.h"
 

@@ -4,8 +4,8 @@
  * over, what it leads to is not touched, and nothing is made beside it. Who
  * only looks leaves no trace.
  */
+#include "src/backend/sqlite/dir.h"
 #include "src/backend/sqlite/header.h"
-#include "src/backend/sqlite/place.h"
 #include "tests/store_sqlite/world.h"
 
 #include <dirent.h>
@@ -106,24 +106,24 @@ static void make_here(struct stage *stage, int uid)
 /* Between the look and the making. */
 TEST(a_strangers_database_that_appears_meanwhile_is_refused)
 {
-    struct hf__place place = {0};
+    struct hf__sqlite_dir sqlite_dir = {0};
     hf_error error = HF_ERROR_INIT;
 
     if (geteuid() != 0) {
         SKIP("needs root, to be two users");
     }
     open_to_all();
-    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    EXPECT_IS(hf__sqlite_dir_init(&sqlite_dir, path_of(""), "", &error), HF_OK);
     EXPECT_IS(finish(start(make_here, NULL, STRANGER)), 0);
-    EXPECT_IS(hf__place_create_db(&place, &error), HF_EUNSAFE);
+    EXPECT_IS(hf__sqlite_dir_create_db(&sqlite_dir, &error), HF_EUNSAFE);
     EXPECT_HAS(error.text, "belongs to user 65534");
-    hf__place_fini(&place);
+    hf__sqlite_dir_fini(&sqlite_dir);
 }
 
 /* Once the place was judged, what else has its name is not followed. */
 TEST(a_link_that_appears_meanwhile_is_not_followed)
 {
-    struct hf__place place = {0};
+    struct hf__sqlite_dir sqlite_dir = {0};
     hf_error error = HF_ERROR_INIT;
     sqlite3 *db = NULL;
     struct stat st;
@@ -131,18 +131,19 @@ TEST(a_link_that_appears_meanwhile_is_not_followed)
     {
         PEER(me);
     }
-    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    EXPECT_IS(hf__sqlite_dir_init(&sqlite_dir, path_of(""), "", &error), HF_OK);
     EXPECT_IS(rename(path_of(""), path_of(".real")), 0);
     EXPECT_IS(symlink(path_of(".real"), path_of("")), 0);
     EXPECT_IS(hf__vfs_open(path_of(""), SQLITE_OPEN_READWRITE, &db),
               SQLITE_CANTOPEN);
     EXPECT_IS(sqlite3_close(db), SQLITE_OK);
     EXPECT_IS(truncate(path_of(".real"), 0), 0);
-    EXPECT_IS(hf__header_prepare(&place, hf__after_ms(hf__now(), 5000), &error),
-              HF_EUNAVAIL);
+    EXPECT_IS(
+        hf__header_prepare(&sqlite_dir, hf__after_ms(hf__now(), 5000), &error),
+        HF_EUNAVAIL);
     EXPECT_IS(stat(path_of(".real"), &st), 0);
     EXPECT_IS(st.st_size, 0);
-    hf__place_fini(&place);
+    hf__sqlite_dir_fini(&sqlite_dir);
 }
 
 /* ---- look before making ------------------------------------------------- */

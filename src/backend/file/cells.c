@@ -87,12 +87,12 @@ static bool is_whole(const struct contents *c, size_t length, int64_t size)
 static int read_file(const struct hf__lockfile *file, const struct hf__key *key,
                      struct contents *c, hf_error *err)
 {
-    const struct hf__ground *ground = &file->s->place.ground;
+    const struct hf__dir *dir = &file->s->file_dir.dir;
     const struct record *r = &c->head;
     ssize_t length = pread(file->fd, c, sizeof *c, 0);
 
     if (length < 0) {
-        return hf__ground_fail(ground, "read", file->name, err);
+        return hf__dir_fail(dir, "read", file->name, err);
     }
     if (is_whole(c, (size_t)length, file->size) &&
         (key == NULL || (r->key_length == key->length &&
@@ -103,7 +103,7 @@ static int read_file(const struct hf__lockfile *file, const struct hf__key *key,
                     "%s/%s is damaged, a copy of another cell's file, or "
                     "another version's of Holdfast; it was left as it is: move "
                     "it away when nobody uses the cell, which then begins anew",
-                    ground->store, file->name);
+                    dir->store, file->name);
 }
 
 static struct hf__cell_state state_of(const struct contents *c)
@@ -166,21 +166,20 @@ static int get(struct hf__file *s, struct hf__cell_op *op, struct contents *c)
 static int put_in_place(const struct hf__lockfile *file,
                         const char name[HF__ASIDE_SIZE], struct hf__cell_op *op)
 {
-    const struct hf__ground *ground = &file->s->place.ground;
+    const struct hf__dir *dir = &file->s->file_dir.dir;
     int r = HF_OK;
 
     op->result = HF_EUNKNOWN;
     if (file->fd >= 0) {
-        if (renameat(ground->fd, name, ground->fd, file->name) == 0) {
+        if (renameat(dir->fd, name, dir->fd, file->name) == 0) {
             return HF_OK;
         }
-        r = hf__ground_fail(ground, "replace", file->name, op->err);
-    } else if (linkat(ground->fd, name, ground->fd, file->name, 0)) {
-        r = errno == EEXIST
-                ? HF__RACED
-                : hf__ground_fail(ground, "make", file->name, op->err);
+        r = hf__dir_fail(dir, "replace", file->name, op->err);
+    } else if (linkat(dir->fd, name, dir->fd, file->name, 0)) {
+        r = errno == EEXIST ? HF__RACED
+                            : hf__dir_fail(dir, "make", file->name, op->err);
     }
-    (void)unlinkat(ground->fd, name, 0);
+    (void)unlinkat(dir->fd, name, 0);
     return r;
 }
 
@@ -193,7 +192,7 @@ static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
                            hf__earlier(file->s->local.plain.deadline,
                                        hf__after_ms(hf__now(), LOCK_MS)))) {
         return hf__fail(err, HF__AGAIN, "%s/%s is locked by somebody else",
-                        file->s->place.ground.store, file->name);
+                        file->s->file_dir.dir.store, file->name);
     }
     return hf__lockfile_is_in_place(file) ? read_file(file, key, c, err)
                                           : HF__RACED;
@@ -274,7 +273,7 @@ static int clean_one(struct hf__file *s, const char *name,
     if (hf__cell_is_idle(&now, hf__wall_us(), cleaning->gc->idle_us) &&
         hf__lockfile_lock(&file, (hf__time){0}) &&
         hf__lockfile_is_in_place(&file) &&
-        unlinkat(s->place.ground.fd, name, 0) == 0) {
+        unlinkat(s->file_dir.dir.fd, name, 0) == 0) {
         cleaning->gc->count++;
     }
     return HF_OK;

@@ -24,12 +24,12 @@
 
 /* ---- the folder */
 
-static int set_path(struct hf__file_place *place, const char *path,
+static int set_path(struct hf__file_dir *file_dir, const char *path,
                     hf_error *err)
 {
     /* Room for the longest name of a file in it. */
-    int r = hf__ground_name(&place->ground, path, NAME_MAX + 2, err);
-    char *whole = place->ground.store;
+    int r = hf__dir_name(&file_dir->dir, path, NAME_MAX + 2, err);
+    char *whole = file_dir->dir.store;
     size_t used;
 
     if (r != HF_OK) {
@@ -39,12 +39,12 @@ static int set_path(struct hf__file_place *place, const char *path,
     while (used > 1 && whole[used - 1] == '/') {
         whole[--used] = '\0';
     }
-    place->prefix = hf__alloc(used + 2);
-    if (place->prefix == NULL) {
+    file_dir->prefix = hf__alloc(used + 2);
+    if (file_dir->prefix == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    (void)snprintf(place->prefix, used + 2, "%s/", whole);
-    place->ground.prefix = place->prefix;
+    (void)snprintf(file_dir->prefix, used + 2, "%s/", whole);
+    file_dir->dir.prefix = file_dir->prefix;
     return HF_OK;
 }
 
@@ -59,7 +59,7 @@ static int look_above(const char *path, hf_error *err)
     slash = strrchr(above, '/');
     slash[slash == above] = '\0';
     if (stat(above, &st)) {
-        return hf__ground_fail_folder(path, "find", err);
+        return hf__dir_fail_itself(path, "find", err);
     }
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
         return hf__fail(err, HF_EUNSAFE,
@@ -70,25 +70,24 @@ static int look_above(const char *path, hf_error *err)
     return HF_OK;
 }
 
-static int open_folder(struct hf__ground *ground, struct stat *ret_st,
-                       hf_error *err)
+static int open_folder(struct hf__dir *dir, struct stat *ret_st, hf_error *err)
 {
-    if (lstat(ground->store, ret_st) && errno == ENOENT &&
-        mkdir(ground->store, 0700) && errno != EEXIST) {
-        return hf__ground_fail_folder(ground->store, "make", err);
+    if (lstat(dir->store, ret_st) && errno == ENOENT &&
+        mkdir(dir->store, 0700) && errno != EEXIST) {
+        return hf__dir_fail_itself(dir->store, "make", err);
     }
-    ground->fd = open(ground->store, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (ground->fd < 0 || fstat(ground->fd, ret_st)) {
-        return hf__ground_fail_folder(ground->store, "open", err);
+    dir->fd = open(dir->store, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (dir->fd < 0 || fstat(dir->fd, ret_st)) {
+        return hf__dir_fail_itself(dir->store, "open", err);
     }
-    if (hf__fd_register(ground->fd)) {
+    if (hf__fd_register(dir->fd)) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     return S_ISLNK(ret_st->st_mode)
                ? hf__fail(err, HF_EUNSAFE,
                           "%s is a symbolic link, which can be turned while "
                           "locks are held; name the folder itself",
-                          ground->store)
+                          dir->store)
                : HF_OK;
 }
 
@@ -99,15 +98,14 @@ static bool is_of_group(const struct stat *st)
     return (st->st_mode & S_ISGID) != 0 && (st->st_mode & S_IWOTH) == 0;
 }
 
-static int look_at(const struct hf__ground *ground, const struct stat *st,
+static int look_at(const struct hf__dir *dir, const struct stat *st,
                    const char *allow, hf_error *err)
 {
     bool is_shared = is_of_group(st) && (st->st_mode & S_IWGRP);
     struct statfs fs;
-    int r = fstatfs(ground->fd, &fs)
-                ? hf__ground_fail_folder(ground->store, "look at", err)
-                : hf__ground_judge_folder(ground->store, st, &fs, allow,
-                                          "file locks", err);
+    int r = fstatfs(dir->fd, &fs)
+                ? hf__dir_fail_itself(dir->store, "look at", err)
+                : hf__dir_check(dir->store, st, &fs, allow, "file locks", err);
 
     /* One of another user serves only where that was meant to be shared. */
     return r == HF_OK && st->st_uid != geteuid() && st->st_uid != 0 &&
@@ -116,53 +114,53 @@ static int look_at(const struct hf__ground *ground, const struct stat *st,
                           "%s belongs to user %ld, who may remove every lock "
                           "in it; use a folder of your own, or one of a group: "
                           "chmod g+ws '%s'",
-                          ground->store, (long)st->st_uid, ground->store)
+                          dir->store, (long)st->st_uid, dir->store)
                : r;
 }
 
-static int place_init(struct hf__file_place *place, const char *path,
-                      const char *allow, hf_error *err)
+static int dir_init(struct hf__file_dir *file_dir, const char *path,
+                    const char *allow, hf_error *err)
 {
-    struct hf__ground *ground = &place->ground;
+    struct hf__dir *dir = &file_dir->dir;
     struct stat st;
     int r;
 
-    ground->fd = -1;
+    dir->fd = -1;
     if (path == NULL || path[0] == '\0') {
         return hf__fail(err, HF_EINVAL,
                         "a file store needs a folder: file:/some/folder");
     }
-    r = set_path(place, path, err);
+    r = set_path(file_dir, path, err);
     if (r == HF_OK) {
-        r = look_above(ground->store, err);
+        r = look_above(dir->store, err);
     }
     if (r == HF_OK) {
-        r = open_folder(ground, &st, err);
+        r = open_folder(dir, &st, err);
     }
     if (r == HF_OK) {
-        r = look_at(ground, &st, allow, err);
+        r = look_at(dir, &st, allow, err);
     }
     if (r == HF_OK) {
         bool is_shared = is_of_group(&st);
 
-        place->id = hf__id_of(&st);
-        ground->side = HF__SIDE_NAME;
-        ground->kind = &hf__file_side_kind;
-        ground->uid = st.st_uid;
-        ground->gid = is_shared ? st.st_gid : getegid();
-        ground->mode = is_shared ? 0660 : 0600;
-        ground->reach = is_shared ? HF_REACH_HOST : HF_REACH_USER;
+        file_dir->id = hf__id_of(&st);
+        dir->side = HF__SIDE_NAME;
+        dir->kind = &hf__file_side_kind;
+        dir->uid = st.st_uid;
+        dir->gid = is_shared ? st.st_gid : getegid();
+        dir->mode = is_shared ? 0660 : 0600;
+        dir->reach = is_shared ? HF_REACH_HOST : HF_REACH_USER;
     }
     return r;
 }
 
-static int check_ground(void *state, hf_error *err)
+static int check_dir(void *state, hf_error *err)
 {
     struct hf__file *s = state;
-    const char *path = s->place.ground.store;
+    const char *path = s->file_dir.dir.store;
     struct hf__threshold seen;
 
-    if (!hf__id_equal(hf__ground_id(&s->place.ground, path), s->place.id)) {
+    if (!hf__id_equal(hf__dir_id(&s->file_dir.dir, path), s->file_dir.id)) {
         return hf__fail(err, HF_EUNSAFE,
                         "the folder %s was removed or replaced while in use; "
                         "stop all programs that use it, then start them again",
@@ -210,7 +208,7 @@ static const struct hf__primitives primitives = {
     .looks_first = true,
     .scan = hf__file_scan,
     .forget = hf__file_forget,
-    .look_around = check_ground,
+    .look_around = check_dir,
     .let_in = hf__local_let_in,
     .seen = hf__local_seen,
     .park = hf__local_park,
@@ -234,18 +232,18 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     s->lockfile.fd = -1;
     s->name.grants.few = &s->few;
     if (r == HF_OK) {
-        r = place_init(&s->place, url->path, allow, err);
+        r = dir_init(&s->file_dir, url->path, allow, err);
     }
     if (r == HF_OK) {
-        r = hf__side_get(&s->place.ground, &s->local.plain.head, deadline,
+        r = hf__side_get(&s->file_dir.dir, &s->local.plain.head, deadline,
                          &s->local.side, &has_others, err);
     }
     if (r == HF_OK) {
-        r = check_ground(s, err);
+        r = check_dir(s, err);
     }
     if (r == HF_OK) {
         s->local.plain.head.facts =
-            (struct hf__facts){.grade = 'S', .reach = s->place.ground.reach};
+            (struct hf__facts){.grade = 'S', .reach = s->file_dir.dir.reach};
     }
     return r;
 }
@@ -283,18 +281,18 @@ static void file_close(void *state)
      * side.c keeps the life. */
     s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
     if (s->local.side != NULL && hf__side_leave(s->local.side) &&
-        check_ground(s, NULL) == HF_OK) {
+        check_dir(s, NULL) == HF_OK) {
         hf__held_part(&s->local.side->held, part_one, s);
         hf__held_forget_parted(&s->local.side->held);
     }
     hf__side_put(s->local.side);
     s->local.side = NULL;
-    if (s->place.ground.store != NULL) {
-        hf__fd_close(s->place.ground.fd);
+    if (s->file_dir.dir.store != NULL) {
+        hf__fd_close(s->file_dir.dir.fd);
     }
-    hf__free(s->place.ground.store);
-    hf__free(s->place.prefix);
-    s->place = (struct hf__file_place){.prefix = NULL};
+    hf__free(s->file_dir.dir.store);
+    hf__free(s->file_dir.prefix);
+    s->file_dir = (struct hf__file_dir){.prefix = NULL};
 }
 
 /* ---- check() */
@@ -302,7 +300,7 @@ static void file_close(void *state)
 static void check_folder(struct hf__report *report, const struct hf__file *s)
 {
     struct stat st = {0};
-    const char *path = s->place.ground.store;
+    const char *path = s->file_dir.dir.store;
     const char *remedy = NULL;
 
     if (stat(path, &st)) {
@@ -322,7 +320,7 @@ static void check_system(struct hf__report *report, const struct hf__file *s)
         "without space no new name can be locked, and no cell be changed"};
     struct statfs fs = {0};
 
-    if (fstatfs(s->place.ground.fd, &fs)) {
+    if (fstatfs(s->file_dir.dir.fd, &fs)) {
         hf__report_say(report, "file_system", "can't be looked at", "see df");
         return;
     }
@@ -335,14 +333,14 @@ static int file_check(void *state, hf__check_fn fn, void *arg,
     struct hf__file *s = state;
     struct hf__report report = {fn, arg, false};
     bool is_ours = false;
-    int r = check_ground(s, err);
+    int r = check_dir(s, err);
 
     (void)deadline;
     if (r != HF_OK) {
         return r;
     }
     check_folder(&report, s);
-    is_ours = hf__id_equal(hf__ground_id(&s->place.ground, HF__SIDE_NAME),
+    is_ours = hf__id_equal(hf__dir_id(&s->file_dir.dir, HF__SIDE_NAME),
                            s->local.side->id);
     hf__report_say(
         &report, "side_file", is_ours ? HF__SIDE_NAME : "deleted or replaced",
@@ -369,7 +367,7 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
 {
     struct hf__file *s = state;
     hf_error why = HF_ERROR_INIT;
-    int r = check_ground(s, &why);
+    int r = check_dir(s, &why);
 
     if (r != HF_OK) {
         for (int i = 0; i < n; i++) {
@@ -391,7 +389,7 @@ static int file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     hf_error why = HF_ERROR_INIT;
 
     s->local.plain.deadline = deadline;
-    op->result = check_ground(s, &why);
+    op->result = check_dir(s, &why);
     if (op->result != HF_OK) {
         hf__error_copy(op->err, &why);
         hf__error_copy(err, &why);
@@ -411,7 +409,7 @@ static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         return hf__plain_gc(s, prefix, g, deadline, err);
     }
     s->local.plain.deadline = deadline;
-    r = check_ground(s, err);
+    r = check_dir(s, err);
     return r == HF_OK ? hf__file_clean_cells(s, prefix, g, err) : r;
 }
 

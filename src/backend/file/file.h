@@ -28,15 +28,15 @@
 
 extern const struct hf__side_kind hf__file_side_kind; /* write.c */
 
-struct hf__file_place {
-    struct hf__ground ground; /* its fd is O_PATH */
+struct hf__file_dir {
+    struct hf__dir dir; /* its fd is O_PATH */
     struct hf__file_id id;
     char *prefix;
 };
 
 struct hf__file {
     struct hf__local local;
-    struct hf__file_place place;
+    struct hf__file_dir file_dir;
     struct hf__lockfile lockfile; /* in hand, see read.c */
     struct hf__name name;         /* what is in it */
     struct hf__few few;

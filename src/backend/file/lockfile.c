@@ -85,8 +85,7 @@ void hf__file_name(const struct hf__key *key, char to[HF__FILE_NAME_SIZE])
 static int fail(const struct hf__lockfile *lockfile, const char *doing,
                 hf_error *err)
 {
-    return hf__ground_fail(&lockfile->s->place.ground, doing, lockfile->name,
-                           err);
+    return hf__dir_fail(&lockfile->s->file_dir.dir, doing, lockfile->name, err);
 }
 
 int hf__lockfile_open_name(struct hf__file *s, const char *name,
@@ -101,7 +100,7 @@ int hf__lockfile_open_name(struct hf__file *s, const char *name,
     lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
     (void)snprintf(lockfile->name, sizeof lockfile->name, "%s", name);
     lockfile->fd =
-        openat(s->place.ground.fd, lockfile->name,
+        openat(s->file_dir.dir.fd, lockfile->name,
                O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (lockfile->fd < 0) {
         return errno == ENOENT ? HF_OK : fail(lockfile, "open", err);
@@ -116,7 +115,7 @@ int hf__lockfile_open_name(struct hf__file *s, const char *name,
     lockfile->size = st.st_size;
     lockfile->ctime_us =
         st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
-    return hf__ground_trust(&s->place.ground, lockfile->name, &st, err);
+    return hf__dir_check_file_owner(&s->file_dir.dir, lockfile->name, &st, err);
 }
 
 int hf__lockfile_open(struct hf__file *s, const struct hf__key *key,
@@ -144,9 +143,8 @@ void hf__lockfile_close(struct hf__lockfile *lockfile)
 
 bool hf__lockfile_is_in_place(const struct hf__lockfile *lockfile)
 {
-    return hf__id_equal(
-        hf__ground_id(&lockfile->s->place.ground, lockfile->name),
-        lockfile->id);
+    return hf__id_equal(hf__dir_id(&lockfile->s->file_dir.dir, lockfile->name),
+                        lockfile->id);
 }
 
 bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
@@ -186,7 +184,7 @@ static int judge_damage(struct hf__lockfile *lockfile,
                     "%s/%s is damaged and may have been of a lock that is "
                     "held; stop all programs that use this lock, then remove "
                     "the file",
-                    lockfile->s->place.ground.store, lockfile->name);
+                    lockfile->s->file_dir.dir.store, lockfile->name);
 }
 
 static int judge(struct hf__lockfile *lockfile, const struct hf__key *key,
@@ -204,14 +202,14 @@ static int judge(struct hf__lockfile *lockfile, const struct hf__key *key,
         return hf__fail(err, HF_EPROTO,
                         "%s/%s was made by another version of Holdfast; stop "
                         "all programs that use this lock, then remove the file",
-                        lockfile->s->place.ground.store, lockfile->name);
+                        lockfile->s->file_dir.dir.store, lockfile->name);
     case HF__FOUND_OTHER:
         break;
     }
     return hf__fail(err, HF_EPROTO,
                     "%s/%s is the file of another lock (a copy, perhaps); "
                     "remove it, or use another name",
-                    lockfile->s->place.ground.store, lockfile->name);
+                    lockfile->s->file_dir.dir.store, lockfile->name);
 }
 
 int hf__lockfile_read(struct hf__lockfile *lockfile, const struct hf__key *key,
@@ -269,7 +267,7 @@ int hf__lockfile_write(struct hf__lockfile *lockfile, hf_error *err)
 int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
                        size_t size, char name[HF__ASIDE_SIZE], hf_error *err)
 {
-    const struct hf__ground *place = &lockfile->s->place.ground;
+    const struct hf__dir *file_dir = &lockfile->s->file_dir.dir;
     uint64_t number;
     int fd;
     int r = HF_OK;
@@ -277,12 +275,12 @@ int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
     hf__random(&number, sizeof number);
     (void)snprintf(name, HF__ASIDE_SIZE, HF__ASIDE "%016llx",
                    (unsigned long long)number);
-    fd = openat(place->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                place->mode);
+    fd = openat(file_dir->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                file_dir->mode);
     if (fd < 0) {
         return fail(lockfile, "make", err);
     }
-    hf__ground_adorn(place, fd);
+    hf__dir_set_owner_mode(file_dir, fd);
     if (hf__fd_register(fd)) {
         r = hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -294,7 +292,7 @@ int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
         return fd;
     }
     hf__fd_close(fd);
-    (void)unlinkat(place->fd, name, 0);
+    (void)unlinkat(file_dir->fd, name, 0);
     return r;
 }
 
@@ -325,7 +323,7 @@ static int write_aside(const struct hf__lockfile *lockfile,
 int hf__lockfile_create(struct hf__lockfile *lockfile,
                         const struct hf__key *key, hf_error *err)
 {
-    int folder = lockfile->s->place.ground.fd;
+    int folder = lockfile->s->file_dir.dir.fd;
     struct hf__file_record blank;
     char name[HF__ASIDE_SIZE];
     int r;
@@ -344,7 +342,7 @@ int hf__lockfile_create(struct hf__lockfile *lockfile,
 
 int hf__lockfile_replace(struct hf__lockfile *lockfile, hf_error *err)
 {
-    int folder = lockfile->s->place.ground.fd;
+    int folder = lockfile->s->file_dir.dir.fd;
     char name[HF__ASIDE_SIZE];
     int r = write_aside(lockfile, &lockfile->record, name, err);
 

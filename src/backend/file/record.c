@@ -169,22 +169,22 @@ _Static_assert(offsetof(struct waiter, checksum) ==
                "no padding that is summed");
 _Static_assert(sizeof(struct chunk) % 4096 == 0, "chunks begin at a page");
 
-static off_t chunk_at(int place)
+static off_t chunk_at(int index)
 {
     return HF__FILE_SIZE +
-           (off_t)(place / HF__LINE_CHUNK) * (off_t)sizeof(struct chunk);
+           (off_t)(index / HF__LINE_CHUNK) * (off_t)sizeof(struct chunk);
 }
 
-static off_t ticket_at(int place)
+static off_t ticket_at(int index)
 {
-    return chunk_at(place) + (off_t)(place % HF__LINE_CHUNK) *
+    return chunk_at(index) + (off_t)(index % HF__LINE_CHUNK) *
                                  (off_t)sizeof(struct hf__file_ticket);
 }
 
-static off_t waiter_at(int place)
+static off_t waiter_at(int index)
 {
-    return chunk_at(place) + (off_t)offsetof(struct chunk, of) +
-           (off_t)(place % HF__LINE_CHUNK) * 1024;
+    return chunk_at(index) + (off_t)offsetof(struct chunk, of) +
+           (off_t)(index % HF__LINE_CHUNK) * 1024;
 }
 
 static uint64_t ticket_sum(const struct hf__file_ticket *t)
@@ -200,7 +200,7 @@ static uint64_t waiter_sum(const struct waiter *w)
 /* ---- reading it */
 
 static int add(struct hf__file_line *line, const struct hf__file_ticket *t,
-               int place)
+               int index)
 {
     if (line->n == line->room) {
         int room = 2 * line->room + 8;
@@ -213,7 +213,7 @@ static int add(struct hf__file_line *line, const struct hf__file_ticket *t,
         line->list = grown;
         line->room = room;
     }
-    line->list[line->n++] = (struct hf__file_waiting){*t, place};
+    line->list[line->n++] = (struct hf__file_waiting){*t, index};
     return HF_OK;
 }
 
@@ -226,10 +226,10 @@ static int add_all(struct hf__file_line *line, const struct hf__file_ticket *t,
     for (int i = 0; i < n && r == HF_OK; i++) {
         if (!hf__token_is_zero(&t[i].token) &&
             t[i].checksum == ticket_sum(&t[i])) {
-            r = add(line, &t[i], line->places + i);
+            r = add(line, &t[i], line->n_tickets + i);
         }
     }
-    line->places += n;
+    line->n_tickets += n;
     return r;
 }
 
@@ -241,7 +241,7 @@ static int compare(const void *a, const void *b)
     if (x->ticket.number != y->ticket.number) {
         return x->ticket.number < y->ticket.number ? -1 : 1;
     }
-    return x->place - y->place;
+    return x->index - y->index;
 }
 
 /* The chunks behind the first. Without one of them only order is lost. */
@@ -250,10 +250,10 @@ static int read_more(struct hf__lockfile *lockfile, off_t size)
     struct hf__file_ticket t[HF__LINE_CHUNK];
     int r = HF_OK;
 
-    while (r == HF_OK && lockfile->line.places < HF__LINE_MAX &&
-           ticket_at(lockfile->line.places) < size) {
-        ssize_t length =
-            pread(lockfile->fd, t, sizeof t, ticket_at(lockfile->line.places));
+    while (r == HF_OK && lockfile->line.n_tickets < HF__LINE_MAX &&
+           ticket_at(lockfile->line.n_tickets) < size) {
+        ssize_t length = pread(lockfile->fd, t, sizeof t,
+                               ticket_at(lockfile->line.n_tickets));
 
         if (length <= 0) {
             return HF_OK;
@@ -274,14 +274,14 @@ int hf__file_line_read(struct hf__lockfile *lockfile,
     int r;
 
     line->n = 0;
-    line->places = 0;
+    line->n_tickets = 0;
     if (length <= sizeof all->slots) {
         return HF_OK;
     }
     r = add_all(line, all->ticket,
                 (int)((length - sizeof all->slots) / sizeof *all->ticket));
     /* Unless nobody has been there: it may have grown since it was opened. */
-    if (r == HF_OK && line->places == HF__LINE_CHUNK &&
+    if (r == HF_OK && line->n_tickets == HF__LINE_CHUNK &&
         (line->n > 0 || lockfile->size > ticket_at(HF__LINE_CHUNK)) &&
         fstat(lockfile->fd, &st) == 0) {
         r = read_more(lockfile, st.st_size);
@@ -316,29 +316,29 @@ void hf__file_line_leave(struct hf__lockfile *lockfile,
     }
     /* What can't be written is passed over soon, and tried again then. */
     (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
-                  ticket_at(line->list[i].place));
+                  ticket_at(line->list[i].index));
     line->n--;
     memmove(&line->list[i], &line->list[i + 1],
             (size_t)(line->n - i) * sizeof *line->list);
-    if (line->n == 0 && line->places > HF__LINE_CHUNK &&
+    if (line->n == 0 && line->n_tickets > HF__LINE_CHUNK &&
         ftruncate(lockfile->fd, HF__FILE_SIZE) == 0) {
-        line->places = 0;
+        line->n_tickets = 0;
     }
 }
 
 /* The lowest place that nobody has; −1: there is none. */
-static int free_place(const struct hf__file_line *line)
+static int free_index(const struct hf__file_line *line)
 {
     unsigned char taken[HF__LINE_MAX / 8] = {0};
 
     for (int i = 0; i < line->n; i++) {
-        int place = line->list[i].place;
+        int index = line->list[i].index;
 
-        taken[place / 8] |= (unsigned char)(1u << place % 8);
+        taken[index / 8] |= (unsigned char)(1u << index % 8);
     }
-    for (int place = 0; place < HF__LINE_MAX; place++) {
-        if ((taken[place / 8] & 1u << place % 8) == 0) {
-            return place;
+    for (int index = 0; index < HF__LINE_MAX; index++) {
+        if ((taken[index / 8] & 1u << index % 8) == 0) {
+            return index;
         }
     }
     return -1;
@@ -354,9 +354,9 @@ bool hf__file_line_join(struct hf__lockfile *lockfile,
                                 .side = lockfile->s->local.side->id,
                                 .since_us = one->since_us};
     struct waiter w = {.token = one->token, .owner = one->owner};
-    int place = free_place(line);
+    int index = free_index(line);
 
-    if (place < 0) {
+    if (index < 0) {
         return false;
     }
     if (line->n > 0) {
@@ -366,8 +366,8 @@ bool hf__file_line_join(struct hf__lockfile *lockfile,
     hf__local_show(lockfile->s, one);
     /* Only for people: without it the ticket has no name. */
     w.checksum = waiter_sum(&w);
-    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(place));
-    return pwrite(lockfile->fd, &t, sizeof t, ticket_at(place)) ==
+    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(index));
+    return pwrite(lockfile->fd, &t, sizeof t, ticket_at(index)) ==
            (ssize_t)sizeof t;
 }
 
@@ -376,7 +376,7 @@ bool hf__file_line_join(struct hf__lockfile *lockfile,
 static bool read_waiter(const struct hf__lockfile *lockfile,
                         const struct hf__file_waiting *one, struct waiter *w)
 {
-    return pread(lockfile->fd, w, sizeof *w, waiter_at(one->place)) ==
+    return pread(lockfile->fd, w, sizeof *w, waiter_at(one->index)) ==
                (ssize_t)sizeof *w &&
            w->checksum == waiter_sum(w) &&
            hf__token_equal(&w->token, &one->ticket.token);

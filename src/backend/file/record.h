@@ -15,7 +15,7 @@
 #define HF_BACKEND_FILE_RECORD_H
 
 #include "src/backend/backend.h"
-#include "src/backend/local/ground.h"
+#include "src/backend/local/dir.h"
 #include "src/backend/name/name.h"
 #include "src/base/boot.h"
 
@@ -106,7 +106,7 @@ struct hf__file_contents {
 /* One in line, as read. */
 struct hf__file_waiting {
     struct hf__file_ticket ticket;
-    int place;
+    int index;
 };
 
 /* All zero is empty. */
@@ -114,7 +114,7 @@ struct hf__file_line {
     struct hf__file_waiting *list; /* by number */
     int n;
     int room;
-    int places; /* that there are in the file */
+    int n_tickets; /* that there are in the file */
 };
 
 struct hf__lockfile;

@@ -59,7 +59,7 @@ static int compare_names(const void *a, const void *b)
 static DIR *open_folder(const struct hf__file *s)
 {
     int fd =
-        openat(s->place.ground.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        openat(s->file_dir.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 || hf__fd_register(fd) ? NULL : fdopendir(fd);
 
     if (dir == NULL) {
@@ -74,9 +74,9 @@ static void tidy(const struct hf__file *s, const char *name)
     struct stat st;
 
     if (strncmp(name, HF__ASIDE, strlen(HF__ASIDE)) == 0 &&
-        fstatat(s->place.ground.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        fstatat(s->file_dir.dir.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_mtim.tv_sec * INT64_C(1000000) < hf__wall_us() - ASIDE_US) {
-        (void)unlinkat(s->place.ground.fd, name, 0);
+        (void)unlinkat(s->file_dir.dir.fd, name, 0);
     }
 }
 
@@ -95,7 +95,7 @@ static int read_names(struct hf__file *s, const struct hf__scan *scan,
     bool has_memory = true;
 
     if (dir == NULL) {
-        return hf__ground_fail(&s->place.ground, "read", ".", err);
+        return hf__dir_fail(&s->file_dir.dir, "read", ".", err);
     }
     memcpy(after, scan->at, scan->length);
     while (has_memory && !hf__local_is_over(&s->local) &&
@@ -225,7 +225,7 @@ int hf__file_forget(void *state, const struct hf__key *key,
     return hf__file_judge(lockfile, NULL, true, name) == HF_OK &&
                    is_idle(lockfile, name, idle_us) &&
                    hf__lockfile_is_in_place(lockfile) &&
-                   unlinkat(s->place.ground.fd, lockfile->name, 0) == 0
+                   unlinkat(s->file_dir.dir.fd, lockfile->name, 0) == 0
                ? HF_OK
                : HF_BUSY;
 }

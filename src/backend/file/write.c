@@ -328,7 +328,7 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
             0) {
         r = hf__fail(op->err, HF_EPROTO,
                      "%s/%s is damaged, and somebody holds the lock",
-                     s->place.ground.store, s->lockfile.name);
+                     s->file_dir.dir.store, s->lockfile.name);
     }
     if (r == HF_OK) {
         r = write_all(s, op, name, out);

@@ -39,22 +39,22 @@ bool hf__side_look(const struct hf__side *side,
 
 /* ---- the file */
 
-int hf__side_open(const struct hf__ground *ground, int *ret_fd,
+int hf__side_open(const struct hf__dir *dir, int *ret_fd,
                   struct hf__file_id *ret_id, hf_error *err)
 {
     struct stat st;
 
-    *ret_fd = openat(ground->fd, ground->side,
+    *ret_fd = openat(dir->fd, dir->side,
                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                     ground->mode);
+                     dir->mode);
     if (*ret_fd < 0 || fstat(*ret_fd, &st)) {
-        return hf__ground_fail(ground, "open", ground->side, err);
+        return hf__dir_fail(dir, "open", dir->side, err);
     }
     if (hf__fd_register(*ret_fd)) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     *ret_id = hf__id_of(&st);
-    return hf__ground_trust(ground, ground->side, &st, err);
+    return hf__dir_check_file_owner(dir, dir->side, &st, err);
 }
 
 static bool is_blank(const struct hf__board_head *head)
@@ -64,7 +64,7 @@ static bool is_blank(const struct hf__board_head *head)
     return memcmp(head, &zero, sizeof zero) == 0;
 }
 
-static int examine(const struct hf__ground *ground, const struct hf__side *side,
+static int examine(const struct hf__dir *dir, const struct hf__side *side,
                    bool is_alone, hf_error *err)
 {
     const struct hf__board_head *ours = &side->kind->head;
@@ -72,22 +72,22 @@ static int examine(const struct hf__ground *ground, const struct hf__side *side,
     struct stat st;
 
     if (fstat(side->fd, &st) || pread(side->fd, &head, sizeof head, 0) < 0) {
-        return hf__ground_fail(ground, "read", ground->side, err);
+        return hf__dir_fail(dir, "read", dir->side, err);
     }
     if (!is_blank(&head) &&
         memcmp(head.magic, ours->magic, sizeof head.magic) != 0) {
         return hf__fail(err, HF_EPROTO,
                         "%s%s is another program's file, or was written over "
                         "by one; if no program uses %s, remove it",
-                        ground->prefix, ground->side, ground->store);
+                        dir->prefix, dir->side, dir->store);
     }
     if (head.version > ours->version) {
         return hf__fail(err, HF_EPROTO,
                         "%s%s was made by a newer version of Holdfast (its "
                         "format is %u, this program knows %u); to go back, "
                         "stop all programs that use %s, then remove that file",
-                        ground->prefix, ground->side, (unsigned)head.version,
-                        (unsigned)ours->version, ground->store);
+                        dir->prefix, dir->side, (unsigned)head.version,
+                        (unsigned)ours->version, dir->store);
     }
     /* It would neither see nor heed what it has not heard of. */
     if (!is_alone && head.version < ours->version && !is_blank(&head)) {
@@ -95,14 +95,14 @@ static int examine(const struct hf__ground *ground, const struct hf__side *side,
                         "%s is in use by an older version of Holdfast; stop "
                         "all programs that use it, then start this one again: "
                         "it brings the file to the new format",
-                        ground->store);
+                        dir->store);
     }
     if (!is_alone &&
         (head.size != ours->size || st.st_size < (off_t)ours->size)) {
         return hf__fail(err, HF_EPROTO,
                         "%s%s is damaged; stop all programs that use %s, then "
                         "remove that file",
-                        ground->prefix, ground->side, ground->store);
+                        dir->prefix, dir->side, dir->store);
     }
     return HF_OK;
 }
@@ -120,7 +120,7 @@ static bool is_written(const struct hf__side *side, const void *bytes,
 }
 
 /* Nobody is there: all begins anew. */
-static int set_up(const struct hf__ground *ground, const struct hf__side *side,
+static int set_up(const struct hf__dir *dir, const struct hf__side *side,
                   hf_error *err)
 {
     const struct hf__board_head *ours = &side->kind->head;
@@ -132,30 +132,28 @@ static int set_up(const struct hf__ground *ground, const struct hf__side *side,
     /* Allocated, so that no page is missing when the disk is full. */
     errno = posix_fallocate(side->fd, 0, (off_t)ours->size);
     if (errno) {
-        return hf__ground_fail(ground, "fill", ground->side, err);
+        return hf__dir_fail(dir, "fill", dir->side, err);
     }
     if (!is_written(side, board, ours->size) ||
         !is_written(side, ours, sizeof *ours)) {
-        return hf__ground_fail(ground, "write", ground->side, err);
+        return hf__dir_fail(dir, "write", dir->side, err);
     }
-    hf__ground_adorn(ground, side->fd);
+    hf__dir_set_owner_mode(dir, side->fd);
     return HF_OK;
 }
 
-static int lock_byte(const struct hf__ground *ground,
-                     const struct hf__side *side, int type, off_t byte,
-                     hf_error *err)
+static int lock_byte(const struct hf__dir *dir, const struct hf__side *side,
+                     int type, off_t byte, hf_error *err)
 {
     return hf__ofd_lock(side->fd, type, byte)
-               ? hf__ground_fail(ground, "lock", ground->side, err)
+               ? hf__dir_fail(dir, "lock", dir->side, err)
                : HF_OK;
 }
 
 /* Show that we are there, as the first one or beside others. HF_CONFLICT: try
  * again, somebody else is just setting it up or deleted it. */
-static int be_present(const struct hf__ground *ground,
-                      const struct hf__side *side, bool *ret_has_others,
-                      hf_error *err)
+static int be_present(const struct hf__dir *dir, const struct hf__side *side,
+                      bool *ret_has_others, hf_error *err)
 {
     bool is_alone = !hf__ofd_lock(side->fd, F_WRLCK, HF__BYTE_PRESENCE);
     int r = HF_OK;
@@ -164,17 +162,17 @@ static int be_present(const struct hf__ground *ground,
     if (!is_alone && hf__ofd_lock(side->fd, F_RDLCK, HF__BYTE_PRESENCE)) {
         return errno == EAGAIN || errno == EACCES
                    ? HF_CONFLICT
-                   : hf__ground_fail(ground, "lock", ground->side, err);
+                   : hf__dir_fail(dir, "lock", dir->side, err);
     }
-    if (!hf__id_equal(hf__ground_id(ground, ground->side), side->id)) {
+    if (!hf__id_equal(hf__dir_id(dir, dir->side), side->id)) {
         return HF_CONFLICT;
     }
-    r = examine(ground, side, is_alone, err);
+    r = examine(dir, side, is_alone, err);
     if (r == HF_OK && is_alone) {
-        r = set_up(ground, side, err);
+        r = set_up(dir, side, err);
     }
     return r == HF_OK && is_alone
-               ? lock_byte(ground, side, F_RDLCK, HF__BYTE_PRESENCE, err)
+               ? lock_byte(dir, side, F_RDLCK, HF__BYTE_PRESENCE, err)
                : r;
 }
 
@@ -195,17 +193,17 @@ static void side_free(struct hf__side *side)
 HF_CLEANUP_FN(struct hf__side, side_free);
 
 /* Its mapping, and its life. */
-static int come_alive(const struct hf__ground *ground, struct hf__side *side,
+static int come_alive(const struct hf__dir *dir, struct hf__side *side,
                       hf_error *err)
 {
     if (hf__words_map(&side->words, side->fd, side->kind->head.size)) {
-        return hf__ground_fail(ground, "map", ground->side, err);
+        return hf__dir_fail(dir, "map", dir->side, err);
     }
     side->wake_view.words = &side->words;
     side->wake_view.at = HF__ON_BOARD(wake_table);
     hf__random(&side->life, sizeof side->life);
     side->life |= 1; /* zero is no life */
-    return lock_byte(ground, side, F_WRLCK, byte_of(side->life), err);
+    return lock_byte(dir, side, F_WRLCK, byte_of(side->life), err);
 }
 
 static struct hf__side *find(const struct hf__side *same)
@@ -221,7 +219,7 @@ static struct hf__side *find(const struct hf__side *same)
 }
 
 /* One try, with the family locked; HF_CONFLICT: another one is needed. */
-static int try_get(const struct hf__ground *ground, struct hf__side **ret_side,
+static int try_get(const struct hf__dir *dir, struct hf__side **ret_side,
                    bool *ret_has_others, hf_error *err)
 {
     HF_AUTO(side_free_auto) struct hf__side *side = hf__alloc(sizeof *side);
@@ -230,10 +228,10 @@ static int try_get(const struct hf__ground *ground, struct hf__side **ret_side,
     if (side == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    side->kind = ground->kind;
+    side->kind = dir->kind;
     hf__mutex_init(&side->lock);
     hf__list_init(&side->idle);
-    r = hf__side_open(ground, &side->fd, &side->id, err);
+    r = hf__side_open(dir, &side->fd, &side->id, err);
     if (r != HF_OK) {
         return r;
     }
@@ -242,14 +240,14 @@ static int try_get(const struct hf__ground *ground, struct hf__side **ret_side,
         *ret_has_others = true;
         return HF_OK;
     }
-    r = be_present(ground, side, ret_has_others, err);
+    r = be_present(dir, side, ret_has_others, err);
     if (r == HF_OK &&
         hf__held_init(&side->held,
                       side->kind->names_have_bytes ? side->fd : -1)) {
         r = hf__fail(err, HF_ENOMEM, "out of memory");
     }
     if (r == HF_OK) {
-        r = come_alive(ground, side, err);
+        r = come_alive(dir, side, err);
     }
     if (r == HF_OK) {
         hf__list_push(&side->kind->sides->members, &side->link);
@@ -258,7 +256,7 @@ static int try_get(const struct hf__ground *ground, struct hf__side **ret_side,
     return r;
 }
 
-int hf__side_rest(const struct hf__ground *ground, struct hf__head *head,
+int hf__side_rest(const struct hf__dir *dir, struct hf__head *head,
                   hf__time deadline, hf_error *err)
 {
     struct hf__parker nobody = {0};
@@ -268,14 +266,14 @@ int hf__side_rest(const struct hf__ground *ground, struct hf__head *head,
         return hf__fail(err, HF_EUNAVAIL,
                         "another process is opening %s and does not get on; is "
                         "it stopped?",
-                        ground->store);
+                        dir->store);
     }
     now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
     hf__park(&nobody, hf__parker_seen(&nobody), hf__earlier(now, deadline));
     return HF_CONFLICT;
 }
 
-int hf__side_get(const struct hf__ground *ground, struct hf__head *head,
+int hf__side_get(const struct hf__dir *dir, struct hf__head *head,
                  hf__time deadline, struct hf__side **ret_side,
                  bool *ret_has_others, hf_error *err)
 {
@@ -283,17 +281,17 @@ int hf__side_get(const struct hf__ground *ground, struct hf__head *head,
     int r = HF_CONFLICT;
 
     while (r == HF_CONFLICT) {
-        hf__family_lock(ground->kind->sides);
-        r = try_get(ground, &side, ret_has_others, err);
+        hf__family_lock(dir->kind->sides);
+        r = try_get(dir, &side, ret_has_others, err);
         if (r == HF_OK) {
             HF_ASSERT(side != NULL);
             side->refs++;
             side->users++;
             *ret_side = side;
         }
-        hf__family_unlock(ground->kind->sides);
+        hf__family_unlock(dir->kind->sides);
         if (r == HF_CONFLICT) {
-            r = hf__side_rest(ground, head, deadline, err);
+            r = hf__side_rest(dir, head, deadline, err);
         }
     }
     return r;

@@ -14,7 +14,7 @@
 #define HF_BACKEND_LOCAL_SIDE_H
 
 #include "src/backend/breaks.h"
-#include "src/backend/local/ground.h"
+#include "src/backend/local/dir.h"
 #include "src/backend/local/held.h"
 #include "src/base/family.h"
 #include "src/base/list.h"
@@ -86,16 +86,16 @@ struct hf__side {
 /* Open the file, or make it, and make sure that it is one. HF_OK, HF_EAUTH,
  * HF_EUNAVAIL (disk full), HF_EPROTO (not a file), HF_EUNSAFE (a link, a
  * stranger's), HF_ENOMEM. *ret_fd is −1, or to be closed in any case. */
-HF_MUST_CHECK int hf__side_open(const struct hf__ground *, int *ret_fd,
+HF_MUST_CHECK int hf__side_open(const struct hf__dir *, int *ret_fd,
                                 struct hf__file_id *ret_id, hf_error *);
 /* Somebody else is just opening the store: rest a little. HF_CONFLICT: try
  * again; HF_EUNAVAIL: there is no time for it. */
-HF_MUST_CHECK int hf__side_rest(const struct hf__ground *, struct hf__head *,
+HF_MUST_CHECK int hf__side_rest(const struct hf__dir *, struct hf__head *,
                                 hf__time deadline, hf_error *);
 /* This process's object for the side file: set up if nobody is there, come
  * alive. *ret_has_others: some process, perhaps this one, used the store
  * already. As hf__side_open(). */
-HF_MUST_CHECK int hf__side_get(const struct hf__ground *, struct hf__head *,
+HF_MUST_CHECK int hf__side_get(const struct hf__dir *, struct hf__head *,
                                hf__time deadline, struct hf__side **ret_side,
                                bool *ret_has_others, hf_error *);
 /* The session is about to close. True: it was the last one of this process,

@@ -28,7 +28,7 @@ static int damaged(const struct hf__sqlite *s, const struct hf__cell_op *op)
                     "the row of this cell in holdfast_cell of %s was changed "
                     "by somebody else and makes no sense; delete that row when "
                     "nobody uses the cell",
-                    s->place.path[HF__FILE_DB]);
+                    s->sqlite_dir.path[HF__FILE_DB]);
 }
 
 /* SQLite gives NULL for bytes for which it has no memory. */

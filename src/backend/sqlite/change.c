@@ -24,7 +24,7 @@ bool hf__sqlite_has_moved(struct hf__sqlite *s)
     hf__time looked_at = s->watch.looked_at;
     struct hf__threshold seen;
 
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    s->moved_file = hf__sqlite_dir_changed(&s->sqlite_dir, &s->watch);
     /* As often as it looks itself. */
     if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
         !hf__side_look(s->local.side, &seen)) {
@@ -487,7 +487,8 @@ int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
                ? hf__fail_native(err, HF_EUNKNOWN, rc,
                                  "%s could not be written (%s); whether the "
                                  "change will last is not known",
-                                 s->place.path[HF__FILE_DB], sqlite3_errstr(rc))
+                                 s->sqlite_dir.path[HF__FILE_DB],
+                                 sqlite3_errstr(rc))
                : hf__sql_status(s, rc, err);
 }
 
@@ -496,7 +497,8 @@ int hf__turn_end(const struct hf__sqlite *s, const struct hf__turn *turn,
 {
     if (turn->is_unknown) {
         return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
-                               s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+                               s->sqlite_dir.path[HF__FILE_DB],
+                               sqlite3_errstr(rc));
     }
     return hf__sql_is_fatal(s, rc) ? hf__sql_status(s, rc, s->err) : HF_OK;
 }

@@ -54,7 +54,7 @@ void hf__deeds_do(struct hf__sqlite *s);
 /* ---- space
  *
  * A renewal changes pages that the database has. It writes them to the log,
- * which has blocks from its beginning on, see place.h, and is written from its
+ * which has blocks from its beginning on, see dir.h, and is written from its
  * start again once it was merged into the database; and that can be merged on
  * a full disk if the database has blocks for all its pages. So it gets them
  * before a change that makes it grow is committed, not when the log is merged,

@@ -120,7 +120,7 @@ _Static_assert(HF__SQLITE_APPLICATION_ID == 1212574827, "as in the text above");
 
 static int identify(struct hf__sqlite *s, hf_error *err)
 {
-    const char *path = s->place.path[HF__FILE_DB];
+    const char *path = s->sqlite_dir.path[HF__FILE_DB];
     int64_t id = 0;
     int64_t version = 0;
     int64_t tables = 0;
@@ -152,7 +152,7 @@ static int identify(struct hf__sqlite *s, hf_error *err)
         return HF_OK;
     }
     if (id != HF__SQLITE_APPLICATION_ID) {
-        return hf__header_fail_foreign(&s->place, err);
+        return hf__header_fail_foreign(&s->sqlite_dir, err);
     }
     if (version != VERSION) {
         return hf__fail(err, HF_EPROTO,
@@ -177,7 +177,7 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
                         "%s cannot be used with a write-ahead log, which needs "
                         "memory shared between processes; use another file "
                         "system than that of %s",
-                        s->place.path[HF__FILE_DB], s->place.folder);
+                        s->sqlite_dir.path[HF__FILE_DB], s->sqlite_dir.folder);
     }
     return HF_OK;
 }
@@ -282,11 +282,11 @@ int hf__connect_open(struct hf__sqlite *s, hf_error *err)
     s->db->session = s;
     atomic_store(&s->db->is_busy, true);
     /* Known before it is opened: a fork meanwhile must find it busy. */
-    hf__place_ids(&s->place, &s->db->ids);
+    hf__sqlite_dir_ids(&s->sqlite_dir, &s->db->ids);
     hf__family_lock(&connections);
     hf__list_push(&connections.members, &s->db->link);
     hf__family_unlock(&connections);
-    rc = hf__vfs_open(s->place.path[HF__FILE_DB],
+    rc = hf__vfs_open(s->sqlite_dir.path[HF__FILE_DB],
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                           SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
                       &s->db->handle);
@@ -377,7 +377,7 @@ static bool is_safe(const struct hf__file_ids *ids)
                           count_open(&ids->file[HF__FILE_SHM]) >= 1);
 }
 
-int hf__connect_clean(const struct hf__place *place,
+int hf__connect_clean(const struct hf__sqlite_dir *sqlite_dir,
                       const struct hf__file_ids *ids, hf_error *err)
 {
     bool safe;
@@ -400,5 +400,5 @@ int hf__connect_clean(const struct hf__place *place,
                            "the parent process used %s while it forked, and "
                            "SQLite cannot be entered again in such a child; "
                            "exec first, or fork before opening the store",
-                           place->path[HF__FILE_DB]);
+                           sqlite_dir->path[HF__FILE_DB]);
 }

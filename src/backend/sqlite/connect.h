@@ -24,7 +24,7 @@ void hf__connect_close(struct hf__sqlite *s);
 
 /* End inherited connections to this database. HF_OK; HF_EUNSAFE: it can't be
  * done safely, the child must exec first. */
-HF_MUST_CHECK int hf__connect_clean(const struct hf__place *place,
+HF_MUST_CHECK int hf__connect_clean(const struct hf__sqlite_dir *sqlite_dir,
                                     const struct hf__file_ids *ids,
                                     hf_error *err);
 

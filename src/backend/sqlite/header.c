@@ -169,9 +169,9 @@ static void put_number(unsigned char *bytes, uint32_t number)
     }
 }
 
-static int fail(const struct hf__place *place, int rc, hf_error *err)
+static int fail(const struct hf__sqlite_dir *sqlite_dir, int rc, hf_error *err)
 {
-    const char *db = place->path[HF__FILE_DB];
+    const char *db = sqlite_dir->path[HF__FILE_DB];
     int number = errno;
     char text[128];
 
@@ -185,7 +185,7 @@ static int fail(const struct hf__place *place, int rc, hf_error *err)
     case SQLITE_FULL:
         return hf__fail_native(err, HF_EUNAVAIL, rc,
                                "disk full: %s cannot grow; free space in %s",
-                               db, place->folder);
+                               db, sqlite_dir->folder);
     default:
         return hf__fail_native(
             err, hf__errno_status(number), rc, "cannot use %s: %s", db,
@@ -206,9 +206,10 @@ static int read_header(struct opened *o)
 }
 
 /* SQLite's code; *ret_opened is set early. */
-static int open_file(const struct hf__place *place, struct opened **ret_opened)
+static int open_file(const struct hf__sqlite_dir *sqlite_dir,
+                     struct opened **ret_opened)
 {
-    const char *db = place->path[HF__FILE_DB];
+    const char *db = sqlite_dir->path[HF__FILE_DB];
     sqlite3_vfs *vfs = find_below();
     struct opened *o;
     int flags = 0;
@@ -222,8 +223,8 @@ static int open_file(const struct hf__place *place, struct opened **ret_opened)
     if (o == NULL) {
         return SQLITE_NOMEM;
     }
-    o->name = sqlite3_create_filename(db, place->journal,
-                                      place->path[HF__FILE_WAL], 0, NULL);
+    o->name = sqlite3_create_filename(db, sqlite_dir->journal,
+                                      sqlite_dir->path[HF__FILE_WAL], 0, NULL);
     if (o->name == NULL) {
         return SQLITE_NOMEM;
     }
@@ -239,20 +240,21 @@ static bool is_out_of_wal(const struct opened *o)
     return o->header[AT_WRITE_MODE] == 1 && o->header[AT_READ_MODE] == 1;
 }
 
-int hf__header_fail_foreign(const struct hf__place *place, hf_error *err)
+int hf__header_fail_foreign(const struct hf__sqlite_dir *sqlite_dir,
+                            hf_error *err)
 {
     return hf__fail(err, HF_EPROTO,
                     "%s is another program's database; it was left as it "
                     "is: name another file",
-                    place->path[HF__FILE_DB]);
+                    sqlite_dir->path[HF__FILE_DB]);
 }
 
 /* What has never been checkpointed says nothing of itself: others look then
  * at what is in its log. */
-static int judge(const struct hf__place *place, const struct opened *o,
-                 hf_error *err)
+static int judge(const struct hf__sqlite_dir *sqlite_dir,
+                 const struct opened *o, hf_error *err)
 {
-    const char *db = place->path[HF__FILE_DB];
+    const char *db = sqlite_dir->path[HF__FILE_DB];
     const unsigned char *header = o->header;
     uint32_t id = number_at(header + AT_APPLICATION_ID);
 
@@ -268,57 +270,57 @@ static int judge(const struct hf__place *place, const struct opened *o,
     if (id != HF__SQLITE_APPLICATION_ID &&
         (id != 0 || number_at(header + AT_USER_VERSION) != 0 ||
          number_at(header + AT_SCHEMA) != 0)) {
-        return hf__header_fail_foreign(place, err);
+        return hf__header_fail_foreign(sqlite_dir, err);
     }
     return HF_OK;
 }
 
 /* With the database locked: a journal of a transaction that goes on would be
  * none that was left over. A stranger's can't be its own. */
-static int judge_journal(const struct hf__place *place, const struct opened *o,
-                         hf_error *err)
+static int judge_journal(const struct hf__sqlite_dir *sqlite_dir,
+                         const struct opened *o, hf_error *err)
 {
     struct stat st;
 
-    if (is_out_of_wal(o) && lstat(place->journal, &st) == 0 &&
-        !hf__ground_is_strange(&place->ground, &st)) {
+    if (is_out_of_wal(o) && lstat(sqlite_dir->journal, &st) == 0 &&
+        !hf__dir_is_strangers(&sqlite_dir->dir, &st)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s was taken out of WAL mode, and %s may have what "
                         "belongs to it; look whose that is, then end the "
                         "transaction with what began it, or remove the journal",
-                        place->path[HF__FILE_DB], place->journal);
+                        sqlite_dir->path[HF__FILE_DB], sqlite_dir->journal);
     }
     return HF_OK;
 }
 
-static int look(const struct hf__place *place, hf_error *err)
+static int look(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
     HF_AUTO(opened_free_auto) struct opened *o = NULL;
     sqlite3_vfs *vfs = find_below();
     int rc;
 
-    if (vfs != NULL && strlen(place->journal) > (size_t)vfs->mxPathname) {
+    if (vfs != NULL && strlen(sqlite_dir->journal) > (size_t)vfs->mxPathname) {
         return hf__fail(err, HF_EINVAL,
                         "the path %.64s… is too long: with -journal SQLite "
                         "takes %d bytes",
-                        place->path[HF__FILE_DB], vfs->mxPathname);
+                        sqlite_dir->path[HF__FILE_DB], vfs->mxPathname);
     }
-    if (!place->db_exists) {
+    if (!sqlite_dir->db_exists) {
         return HF_OK;
     }
-    rc = open_file(place, &o);
+    rc = open_file(sqlite_dir, &o);
     if (rc != SQLITE_OK) {
-        return errno == ENOENT ? HF_OK : fail(place, rc, err);
+        return errno == ENOENT ? HF_OK : fail(sqlite_dir, rc, err);
     }
-    return judge(place, o, err);
+    return judge(sqlite_dir, o, err);
 }
 
-int hf__header_look(const struct hf__place *place, hf_error *err)
+int hf__header_look(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
     int r;
 
     hf__fork_forbid(); /* a child would find SQLite entered */
-    r = look(place, err);
+    r = look(sqlite_dir, err);
     hf__fork_allow();
     return r;
 }
@@ -326,7 +328,8 @@ int hf__header_look(const struct hf__place *place, hf_error *err)
 /* With nothing in it, but that it is in WAL mode: pages of 4096 bytes, of which
  * there is one, an empty leaf. A log beside an empty file is of another
  * database, that was deleted. */
-static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
+static int begin(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
+                 hf_error *err)
 {
     unsigned char page[PAGE_SIZE] = {[16] = PAGE_SIZE >> 8,
                                      [AT_WRITE_MODE] = 2,
@@ -339,10 +342,10 @@ static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
                                      [HEADER_SIZE + 5] = PAGE_SIZE >> 8};
     int r;
 
-    if (unlink(place->path[HF__FILE_WAL]) != 0 && errno != ENOENT) {
-        return fail(place, SQLITE_IOERR, err);
+    if (unlink(sqlite_dir->path[HF__FILE_WAL]) != 0 && errno != ENOENT) {
+        return fail(sqlite_dir, SQLITE_IOERR, err);
     }
-    r = hf__place_make_beside(place, err);
+    r = hf__sqlite_dir_make_log(sqlite_dir, err);
     if (r != HF_OK) {
         return r;
     }
@@ -350,12 +353,12 @@ static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
     put_number(page + AT_CHANGES, 1);
     put_number(page + AT_VALID_FOR, 1);
     put_number(page + AT_LIBRARY, (uint32_t)sqlite3_libversion_number());
-    return fail(place, o->file.pMethods->xWrite(&o->file, page, sizeof page, 0),
-                err);
+    return fail(sqlite_dir,
+                o->file.pMethods->xWrite(&o->file, page, sizeof page, 0), err);
 }
 
 /* As SQLite does it; who has pages in memory sees that there was a change. */
-static int put_back(const struct hf__place *place, struct opened *o,
+static int put_back(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                     hf_error *err)
 {
     uint32_t changes = number_at(o->header + AT_CHANGES) + 1;
@@ -364,7 +367,7 @@ static int put_back(const struct hf__place *place, struct opened *o,
     o->header[AT_READ_MODE] = 2;
     put_number(o->header + AT_CHANGES, changes);
     put_number(o->header + AT_VALID_FOR, changes);
-    return fail(place,
+    return fail(sqlite_dir,
                 o->file.pMethods->xWrite(&o->file, o->header, HEADER_SIZE, 0),
                 err);
 }
@@ -375,7 +378,7 @@ static bool is_ready(const struct opened *o)
 }
 
 /* Alone: what was read is read again behind SQLite's own locks. */
-static int rewrite(const struct hf__place *place, struct opened *o,
+static int rewrite(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                    hf_error *err)
 {
     const sqlite3_io_methods *do_ = o->file.pMethods;
@@ -388,44 +391,46 @@ static int rewrite(const struct hf__place *place, struct opened *o,
     if (rc == SQLITE_OK) {
         rc = read_header(o);
     }
-    r = rc == SQLITE_OK ? judge(place, o, err) : fail(place, rc, err);
+    r = rc == SQLITE_OK ? judge(sqlite_dir, o, err) : fail(sqlite_dir, rc, err);
     if (r == HF_OK) {
-        r = judge_journal(place, o, err);
+        r = judge_journal(sqlite_dir, o, err);
     }
     if (r == HF_OK && !is_ready(o)) {
-        r = o->size == 0 ? begin(place, o, err) : put_back(place, o, err);
+        r = o->size == 0 ? begin(sqlite_dir, o, err)
+                         : put_back(sqlite_dir, o, err);
     }
     if (r == HF_OK) {
-        r = fail(place, do_->xSync(&o->file, SQLITE_SYNC_NORMAL), err);
+        r = fail(sqlite_dir, do_->xSync(&o->file, SQLITE_SYNC_NORMAL), err);
     }
     (void)do_->xUnlock(&o->file, SQLITE_LOCK_NONE);
     return r;
 }
 
 /* HF_CONFLICT: somebody else has it locked. */
-static int prepare(const struct hf__place *place, hf_error *err)
+static int prepare(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
     HF_AUTO(opened_free_auto) struct opened *o = NULL;
-    int r = fail(place, open_file(place, &o), err);
+    int r = fail(sqlite_dir, open_file(sqlite_dir, &o), err);
 
     if (r != HF_OK || o == NULL) {
         return r;
     }
-    r = judge(place, o, err);
+    r = judge(sqlite_dir, o, err);
     /* Why it can't be written is said by who opens it. */
-    return r != HF_OK || is_ready(o) || o->is_readonly ? r
-                                                       : rewrite(place, o, err);
+    return r != HF_OK || is_ready(o) || o->is_readonly
+               ? r
+               : rewrite(sqlite_dir, o, err);
 }
 
-int hf__header_prepare(const struct hf__place *place, hf__time deadline,
-                       hf_error *err)
+int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
+                       hf__time deadline, hf_error *err)
 {
     for (;;) {
         hf__time now;
         int r;
 
         hf__fork_forbid();
-        r = prepare(place, err);
+        r = prepare(sqlite_dir, err);
         hf__fork_allow();
         if (r != HF_CONFLICT) {
             return r;
@@ -435,7 +440,8 @@ int hf__header_prepare(const struct hf__place *place, hf__time deadline,
             return hf__fail(err, HF_EUNAVAIL,
                             "%s is locked by another program's transaction; "
                             "see: fuser -v '%s'",
-                            place->path[HF__FILE_DB], place->path[HF__FILE_DB]);
+                            sqlite_dir->path[HF__FILE_DB],
+                            sqlite_dir->path[HF__FILE_DB]);
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
         hf__sleep_until(hf__earlier(now, deadline));

@@ -9,7 +9,7 @@
 #ifndef HF_BACKEND_SQLITE_HEADER_H
 #define HF_BACKEND_SQLITE_HEADER_H
 
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 #include "src/base/base.h"
 #include "src/base/time.h"
 
@@ -21,16 +21,17 @@
  * database, or another program's; HF_EUNSAFE: it was taken out of WAL mode,
  * and has a journal that may count; HF_EINVAL: SQLite takes no path as long;
  * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
-HF_MUST_CHECK int hf__header_look(const struct hf__place *place, hf_error *err);
+HF_MUST_CHECK int hf__header_look(const struct hf__sqlite_dir *sqlite_dir,
+                                  hf_error *err);
 /* Behind the door, with log and index there: an empty file becomes an empty
  * database in WAL mode, one that was taken out of it is put back. Same results.
  */
-HF_MUST_CHECK int hf__header_prepare(const struct hf__place *place,
+HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
                                      hf__time deadline, hf_error *err);
 
 /* HF_EPROTO: "… is another program's database; …" */
-HF_MUST_CHECK int hf__header_fail_foreign(const struct hf__place *place,
-                                          hf_error *err);
+HF_MUST_CHECK int
+hf__header_fail_foreign(const struct hf__sqlite_dir *sqlite_dir, hf_error *err);
 
 /* As sqlite3_open_v2(), for a path that is absolute, by SQLite's way to files
  * less one thing: of what has a name it finds, opens and deletes the database

@@ -296,12 +296,12 @@ bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
 static bool may_write(const struct hf__sqlite *s)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        if (faccessat(AT_FDCWD, s->place.path[i], W_OK, AT_EACCESS) != 0 &&
+        if (faccessat(AT_FDCWD, s->sqlite_dir.path[i], W_OK, AT_EACCESS) != 0 &&
             errno != ENOENT) {
             return false;
         }
     }
-    return faccessat(AT_FDCWD, s->place.folder, W_OK, AT_EACCESS) == 0;
+    return faccessat(AT_FDCWD, s->sqlite_dir.folder, W_OK, AT_EACCESS) == 0;
 }
 
 static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
@@ -314,7 +314,7 @@ static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
     if ((rc & 0xff) == SQLITE_CANTOPEN && number != EACCES && number != EPERM) {
         return hf__fail_native(err, HF_EUNAVAIL, rc,
                                "cannot open %s or the files beside it: %s",
-                               s->place.path[HF__FILE_DB],
+                               s->sqlite_dir.path[HF__FILE_DB],
                                hf__errno_text(number, text, sizeof text));
     }
     if (may_write(s)) {
@@ -322,18 +322,18 @@ static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
                                "%s or a file beside it could not be opened "
                                "for writing; too many open files? See: "
                                "ulimit -n",
-                               s->place.path[HF__FILE_DB]);
+                               s->sqlite_dir.path[HF__FILE_DB]);
     }
     return hf__fail_native(err, HF_EAUTH, rc,
                            "user %ld may not write %s or the files beside it; "
                            "see: ls -l '%s'*",
-                           (long)geteuid(), s->place.path[HF__FILE_DB],
-                           s->place.path[HF__FILE_DB]);
+                           (long)geteuid(), s->sqlite_dir.path[HF__FILE_DB],
+                           s->sqlite_dir.path[HF__FILE_DB]);
 }
 
 static int damaged(const struct hf__sqlite *s, int rc, hf_error *err)
 {
-    const char *db = s->place.path[HF__FILE_DB];
+    const char *db = s->sqlite_dir.path[HF__FILE_DB];
 
     return hf__fail_native(
         err, HF_EPROTO, rc,
@@ -348,12 +348,12 @@ int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
     return hf__fail(err, HF_EUNSAFE,
                     "%s was deleted, cut off or replaced while in use; "
                     "stop all programs that use %s, then start them again",
-                    s->place.path[file], s->place.path[HF__FILE_DB]);
+                    s->sqlite_dir.path[file], s->sqlite_dir.path[HF__FILE_DB]);
 }
 
 int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
 {
-    const char *db = s->place.path[HF__FILE_DB];
+    const char *db = s->sqlite_dir.path[HF__FILE_DB];
 
     if (rc == SQLITE_READONLY_DBMOVED && s->moved_file >= 0) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
@@ -361,7 +361,7 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
     if (hf__sql_is_full(s, rc)) {
         return hf__fail_native(err, HF_EUNAVAIL, rc,
                                "disk full: %s cannot grow; free space in %s",
-                               db, s->place.folder);
+                               db, s->sqlite_dir.folder);
     }
     switch (rc & 0xff) {
     case SQLITE_OK:

@@ -8,7 +8,7 @@
 #define HF_BACKEND_SQLITE_SQL_H
 
 #include "src/backend/backend.h"
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 #include "src/base/base.h"
 #include "src/base/list.h"
 

@@ -54,7 +54,7 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
     struct hf__file_ids seen;
     int r;
 
-    hf__place_ids(&s->place, &seen);
+    hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
     /* Replaced while SQLite opened it? Then ours is not what others find. */
     if (hf__ids_differ(&s->db->ids, &seen) == HF__FILE_DB) {
         return hf__sqlite_fail_moved(s, HF__FILE_DB, err);
@@ -79,14 +79,14 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
 /* The last one out may have taken log and index away, as a shell does. For
  * those of a store that was there the ballast makes room: what is held in it
  * must be renewed. */
-static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
+static int make_log(struct hf__sqlite *s, bool was_there, hf_error *err)
 {
     hf_error why = HF_ERROR_INIT;
-    int r = hf__place_make_beside(&s->place, &why);
+    int r = hf__sqlite_dir_make_log(&s->sqlite_dir, &why);
 
     if (was_there && (why.native == ENOSPC || why.native == EDQUOT)) {
         hf__side_drop_ballast(s->local.side);
-        return hf__place_make_beside(&s->place, err);
+        return hf__sqlite_dir_make_log(&s->sqlite_dir, err);
     }
     if (r != HF_OK) {
         hf__error_copy(err, &why);
@@ -96,7 +96,7 @@ static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
 
 static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 {
-    int r = hf__door_enter(&s->place, door, &s->local, err);
+    int r = hf__door_enter(&s->sqlite_dir, door, &s->local, err);
     struct hf__threshold seen;
 
     if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
@@ -115,14 +115,14 @@ static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 /* With the door open: nobody else opens or makes anything meanwhile. */
 static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 {
-    bool was_there = s->place.db_exists;
+    bool was_there = s->sqlite_dir.db_exists;
     struct hf__file_ids seen;
     int r = be_there(s, door, err);
 
     if (r != HF_OK) {
         return r;
     }
-    hf__place_ids(&s->place, &seen);
+    hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
     /* To listen takes the side file alone. SQLite is not even entered: a
      * process that forks just now must not be found in it. */
     if (s->local.plain.head.only_listens) {
@@ -131,13 +131,13 @@ static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
     }
     r = compare_ids(s, door, &seen, err);
     if (r == HF_OK) {
-        r = hf__place_create_db(&s->place, err);
+        r = hf__sqlite_dir_create_db(&s->sqlite_dir, err);
     }
     if (r == HF_OK) {
-        r = make_beside(s, was_there, err);
+        r = make_log(s, was_there, err);
     }
     if (r == HF_OK) {
-        r = hf__header_prepare(&s->place, s->local.plain.deadline, err);
+        r = hf__header_prepare(&s->sqlite_dir, s->local.plain.deadline, err);
     }
     if (r == HF_OK) {
         r = hf__connect_open(s, err);
@@ -154,9 +154,9 @@ static int look(struct hf__sqlite *s, hf_error *err)
     struct hf__file_ids seen;
     int r;
 
-    hf__place_ids(&s->place, &seen);
-    r = hf__connect_clean(&s->place, &seen, err);
-    return r == HF_OK ? hf__header_look(&s->place, err) : r;
+    hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
+    r = hf__connect_clean(&s->sqlite_dir, &seen, err);
+    return r == HF_OK ? hf__header_look(&s->sqlite_dir, err) : r;
 }
 
 static int sqlite_open(void *state, const struct hf__url *url,
@@ -174,13 +174,13 @@ static int sqlite_open(void *state, const struct hf__url *url,
         r = hf__deeds_reserve(s, err);
     }
     if (r == HF_OK) {
-        r = hf__place_init(&s->place, url->path, allow, err);
+        r = hf__sqlite_dir_init(&s->sqlite_dir, url->path, allow, err);
     }
     if (r == HF_OK && !s->local.plain.head.only_listens) {
         r = look(s, err);
     }
     if (r == HF_OK) {
-        r = hf__door_open(&s->place, &s->local.plain.head, deadline, &door,
+        r = hf__door_open(&s->sqlite_dir, &s->local.plain.head, deadline, &door,
                           err);
     }
     if (r == HF_OK) {
@@ -193,7 +193,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
     }
     if (r == HF_OK) {
         s->local.plain.head.facts =
-            (struct hf__facts){.grade = 'B', .reach = s->place.ground.reach};
+            (struct hf__facts){.grade = 'B', .reach = s->sqlite_dir.dir.reach};
     }
     return r;
 }
@@ -251,7 +251,7 @@ static void sqlite_close(void *state)
     s->deeds = (struct hf__deeds){0};
     hf__side_put(s->local.side);
     s->local.side = NULL;
-    hf__place_fini(&s->place);
+    hf__sqlite_dir_fini(&s->sqlite_dir);
 }
 
 /* ---- check() */
@@ -302,26 +302,27 @@ static void check_files(struct report *report)
 {
     static const char *const names[HF__FILE_COUNT] = {"database", "log",
                                                       "index", "side_file"};
-    const struct hf__place *place = &report->s->place;
+    const struct hf__sqlite_dir *sqlite_dir = &report->s->sqlite_dir;
 
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         struct stat st = {0};
         const char *remedy = NULL;
 
-        if (stat(place->path[i], &st)) {
+        if (stat(sqlite_dir->path[i], &st)) {
             remedy = "stop all programs that use it, then start them again";
         } else if (i == HF__FILE_DB && st.st_nlink > 1) {
             remedy = "it has a second name, under which it would be another "
                      "store; remove that";
         }
-        hf__local_tell_file(&report->to, names[i], place->path[i], &st, remedy);
+        hf__local_tell_file(&report->to, names[i], sqlite_dir->path[i], &st,
+                            remedy);
     }
 }
 
 /* Others can put one there; see header.h. */
 static void check_journal(struct report *report)
 {
-    const char *path = report->s->place.journal;
+    const char *path = report->s->sqlite_dir.journal;
     struct stat st;
 
     if (lstat(path, &st)) {
@@ -340,7 +341,7 @@ static void check_folder(struct report *report)
         "SQLite's locks do not hold across machines; use a local folder",
         "in memory: fences start from the wall clock after a restart",
         "without space no lock can be renewed"};
-    const char *folder = report->s->place.folder;
+    const char *folder = report->s->sqlite_dir.folder;
     struct statfs fs = {0};
     struct stat st = {0};
 

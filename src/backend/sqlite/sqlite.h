@@ -13,7 +13,7 @@
  *     header.c   whose file it is, and what SQLite may open
  *     change.c   a transaction: its clocks, blocks and fences
  *     sql.c      the statements
- *     place.c    the folder, its files, the door
+ *     dir.c    the folder, its files, the door
  *     gate.c     writers in order
  *
  * Thread: the session's, except hf__local_interrupt().
@@ -22,7 +22,7 @@
 #define HF_BACKEND_SQLITE_SQLITE_H
 
 #include "src/backend/local/local.h"
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 #include "src/backend/sqlite/sql.h"
 
 #define HF__LIFE_DIGITS 16
@@ -61,15 +61,15 @@ struct hf__deeds {
 
 struct hf__sqlite {
     struct hf__local local; /* its parker: sleeps of the busy handler */
-    struct hf__place place;
-    struct hf__place_watch watch;
+    struct hf__sqlite_dir sqlite_dir;
+    struct hf__sqlite_dir_watch watch;
     struct hf__connection *db; /* while it works; see sql.h */
     bool is_open;
     char life[64]; /* "dev:ino:" and HF__LIFE_DIGITS, as records name it */
 
     /* Of the call that runs: */
     hf_error *err;
-    int moved_file;    /* enum hf__place_file, −1: none */
+    int moved_file;    /* enum hf__sqlite_file, −1: none */
     bool has_no_queue; /* at the gate when it began */
     bool is_hasty;     /* the next BEGIN does not wait */
 

@@ -3,8 +3,8 @@
  * Where a store's files are: may locks live there, of whom may a file be, and
  * is it still the one that its name leads to. Thread: any.
  */
-#ifndef HF_BACKEND_LOCAL_GROUND_H
-#define HF_BACKEND_LOCAL_GROUND_H
+#ifndef HF_BACKEND_LOCAL_DIR_H
+#define HF_BACKEND_LOCAL_DIR_H
 
 #include "src/base/base.h"
 #include "src/base/files.h"
@@ -21,7 +21,7 @@ struct hf__file_id {
 
 struct hf__side_kind;
 
-struct hf__ground {
+struct hf__dir {
     char *store;        /* what the URL names, absolute: a folder or a file */
     const char *prefix; /* of the names of files in texts: "FOLDER/", or "" */
     const char *side;   /* the name of the side file */
@@ -36,36 +36,35 @@ struct hf__ground {
 };
 
 /* "cannot DOING NAME: …", by errno. */
-int hf__ground_fail(const struct hf__ground *, const char *doing,
-                    const char *name, hf_error *);
+int hf__dir_fail(const struct hf__dir *, const char *doing, const char *name,
+                 hf_error *);
 
 /* Set the store's path, absolute, because the program may change its working
  * folder later, with room for so many bytes more. HF_OK, HF_EINVAL,
  * HF_EUNAVAIL, HF_ENOMEM. */
-HF_MUST_CHECK int hf__ground_name(struct hf__ground *, const char *path,
-                                  size_t room, hf_error *);
+HF_MUST_CHECK int hf__dir_name(struct hf__dir *, const char *path, size_t room,
+                               hf_error *);
 /* "cannot DOING the folder FOLDER: …", by errno. */
-int hf__ground_fail_folder(const char *folder, const char *doing, hf_error *);
+int hf__dir_fail_itself(const char *folder, const char *doing, hf_error *);
 /* Is it a folder, where nobody removes what is others', on this machine? whose:
  * "SQLite's locks". HF_OK, HF_EUNAVAIL, HF_EUNSAFE. */
-HF_MUST_CHECK int hf__ground_judge_folder(const char *folder,
-                                          const struct stat *,
-                                          const struct statfs *,
-                                          const char *allow, const char *whose,
-                                          hf_error *);
+HF_MUST_CHECK int hf__dir_check(const char *folder, const struct stat *,
+                                const struct statfs *, const char *allow,
+                                const char *whose, hf_error *);
 
 /* Give the open file, which was just made, the mode and owner, as far as we
  * may. */
-void hf__ground_adorn(const struct hf__ground *, int fd);
+void hf__dir_set_owner_mode(const struct hf__dir *, int fd);
 /* Is it neither ours nor of those whom we trust? */
-bool hf__ground_is_strange(const struct hf__ground *, const struct stat *);
+bool hf__dir_is_strangers(const struct hf__dir *, const struct stat *);
 /* HF_OK; HF_EPROTO: not a regular file; HF_EUNSAFE: a symbolic link, has a
  * second name. */
-HF_MUST_CHECK int hf__ground_judge(const struct hf__ground *, const char *name,
-                                   const struct stat *, hf_error *);
+HF_MUST_CHECK int hf__dir_check_file(const struct hf__dir *, const char *name,
+                                     const struct stat *, hf_error *);
 /* The same, and HF_EUNSAFE: a stranger's. */
-HF_MUST_CHECK int hf__ground_trust(const struct hf__ground *, const char *name,
-                                   const struct stat *, hf_error *);
+HF_MUST_CHECK int hf__dir_check_file_owner(const struct hf__dir *,
+                                           const char *name,
+                                           const struct stat *, hf_error *);
 
 static inline struct hf__file_id hf__id_of(const struct stat *st)
 {
@@ -78,6 +77,6 @@ static inline bool hf__id_equal(struct hf__file_id a, struct hf__file_id b)
 }
 
 /* What the name leads to, followed through no link. */
-struct hf__file_id hf__ground_id(const struct hf__ground *, const char *name);
+struct hf__file_id hf__dir_id(const struct hf__dir *, const char *name);
 
 #endif

@@ -3,7 +3,7 @@
  * What is asked of a folder and of the files in it. What is in them is the
  * stores'. Called by whoever opens or uses a session.
  */
-#include "src/backend/local/ground.h"
+#include "src/backend/local/dir.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -25,8 +25,8 @@ static int fail(hf_error *err, int status, int number, const char *doing,
                            hf__errno_text(number, text, sizeof text));
 }
 
-int hf__ground_fail(const struct hf__ground *ground, const char *doing,
-                    const char *name, hf_error *err)
+int hf__dir_fail(const struct hf__dir *dir, const char *doing, const char *name,
+                 hf_error *err)
 {
     int number = errno;
 
@@ -34,24 +34,23 @@ int hf__ground_fail(const struct hf__ground *ground, const char *doing,
     case ELOOP:
         return hf__fail_native(err, HF_EUNSAFE, number,
                                "%s%s is a symbolic link; remove it",
-                               ground->prefix, name);
+                               dir->prefix, name);
     case EISDIR:
     case ENXIO:
         return hf__fail_native(err, HF_EPROTO, number,
-                               "%s%s is not a regular file", ground->prefix,
-                               name);
+                               "%s%s is not a regular file", dir->prefix, name);
     case ENOSPC:
     case EDQUOT:
         return hf__fail_native(err, HF_EUNAVAIL, number,
-                               "disk full: cannot %s %s%s", doing,
-                               ground->prefix, name);
+                               "disk full: cannot %s %s%s", doing, dir->prefix,
+                               name);
     default:
-        return fail(err, hf__errno_status(number), number, doing,
-                    ground->prefix, name);
+        return fail(err, hf__errno_status(number), number, doing, dir->prefix,
+                    name);
     }
 }
 
-int hf__ground_fail_folder(const char *folder, const char *doing, hf_error *err)
+int hf__dir_fail_itself(const char *folder, const char *doing, hf_error *err)
 {
     int number = errno;
 
@@ -64,8 +63,8 @@ int hf__ground_fail_folder(const char *folder, const char *doing, hf_error *err)
                       "the folder ", folder);
 }
 
-int hf__ground_name(struct hf__ground *ground, const char *path, size_t room,
-                    hf_error *err)
+int hf__dir_name(struct hf__dir *dir, const char *path, size_t room,
+                 hf_error *err)
 {
     char whole[PATH_MAX + 1] = "";
     size_t used;
@@ -80,14 +79,14 @@ int hf__ground_name(struct hf__ground *ground, const char *path, size_t room,
     }
     (void)snprintf(whole + used, sizeof whole - used, "%s%s",
                    path[0] == '/' ? "" : "/", path);
-    ground->store = hf__strdup(whole);
-    return ground->store != NULL ? HF_OK
-                                 : hf__fail(err, HF_ENOMEM, "out of memory");
+    dir->store = hf__strdup(whole);
+    return dir->store != NULL ? HF_OK
+                              : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
-int hf__ground_judge_folder(const char *folder, const struct stat *st,
-                            const struct statfs *fs, const char *allow,
-                            const char *whose, hf_error *err)
+int hf__dir_check(const char *folder, const struct stat *st,
+                  const struct statfs *fs, const char *allow, const char *whose,
+                  hf_error *err)
 {
     const char *network = hf__netfs_name((uint64_t)fs->f_type);
 
@@ -110,7 +109,7 @@ int hf__ground_judge_folder(const char *folder, const struct stat *st,
     return HF_OK;
 }
 
-void hf__ground_adorn(const struct hf__ground *ground, int fd)
+void hf__dir_set_owner_mode(const struct hf__dir *dir, int fd)
 {
     struct stat st;
 
@@ -119,66 +118,64 @@ void hf__ground_adorn(const struct hf__ground *ground, int fd)
     }
     /* A setgid folder has given the group already. Where it fails the file
      * stays ours, which is safe. */
-    if (st.st_gid != ground->gid && fchown(fd, (uid_t)-1, ground->gid)) {
+    if (st.st_gid != dir->gid && fchown(fd, (uid_t)-1, dir->gid)) {
         return;
     }
     /* Only root can give a file away, and none that has another name. */
-    if (geteuid() == 0 && ground->has_sole_names && st.st_uid != ground->uid &&
-        fchown(fd, ground->uid, ground->gid)) {
+    if (geteuid() == 0 && dir->has_sole_names && st.st_uid != dir->uid &&
+        fchown(fd, dir->uid, dir->gid)) {
         return;
     }
-    if ((st.st_mode & 0777) != ground->mode) {
-        (void)fchmod(fd, ground->mode);
+    if ((st.st_mode & 0777) != dir->mode) {
+        (void)fchmod(fd, dir->mode);
     }
 }
 
-bool hf__ground_is_strange(const struct hf__ground *ground,
-                           const struct stat *st)
+bool hf__dir_is_strangers(const struct hf__dir *dir, const struct stat *st)
 {
-    return st->st_uid != ground->uid && st->st_uid != geteuid() &&
+    return st->st_uid != dir->uid && st->st_uid != geteuid() &&
            st->st_uid != 0 &&
-           !((ground->mode & S_IWGRP) && st->st_gid == ground->gid &&
-             !ground->lends_group);
+           !((dir->mode & S_IWGRP) && st->st_gid == dir->gid &&
+             !dir->lends_group);
 }
 
-int hf__ground_judge(const struct hf__ground *ground, const char *name,
-                     const struct stat *st, hf_error *err)
+int hf__dir_check_file(const struct hf__dir *dir, const char *name,
+                       const struct stat *st, hf_error *err)
 {
     if (S_ISLNK(st->st_mode)) {
         errno = ELOOP;
-        return hf__ground_fail(ground, "use", name, err);
+        return hf__dir_fail(dir, "use", name, err);
     }
     if (!S_ISREG(st->st_mode)) {
         errno = EISDIR;
-        return hf__ground_fail(ground, "use", name, err);
+        return hf__dir_fail(dir, "use", name, err);
     }
-    if (st->st_nlink > 1 && ground->has_sole_names) {
+    if (st->st_nlink > 1 && dir->has_sole_names) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s%s has a second name (a hard link), and may be "
                         "anybody's file; remove it",
-                        ground->prefix, name);
+                        dir->prefix, name);
     }
     return HF_OK;
 }
 
-int hf__ground_trust(const struct hf__ground *ground, const char *name,
-                     const struct stat *st, hf_error *err)
+int hf__dir_check_file_owner(const struct hf__dir *dir, const char *name,
+                             const struct stat *st, hf_error *err)
 {
-    int r = hf__ground_judge(ground, name, st, err);
+    int r = hf__dir_check_file(dir, name, st, err);
 
-    return r == HF_OK && hf__ground_is_strange(ground, st)
+    return r == HF_OK && hf__dir_is_strangers(dir, st)
                ? hf__fail(err, HF_EUNSAFE,
                           "%s%s belongs to a stranger (user %ld); remove it",
-                          ground->prefix, name, (long)st->st_uid)
+                          dir->prefix, name, (long)st->st_uid)
                : r;
 }
 
-struct hf__file_id hf__ground_id(const struct hf__ground *ground,
-                                 const char *name)
+struct hf__file_id hf__dir_id(const struct hf__dir *dir, const char *name)
 {
     struct stat st;
 
-    return fstatat(ground->fd, name, &st, AT_SYMLINK_NOFOLLOW)
+    return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW)
                ? (struct hf__file_id){0, 0}
                : hf__id_of(&st);
 }

@@ -8,8 +8,8 @@
  * Never opens a file that SQLite has open: closing it would drop SQLite's
  * POSIX locks. Thread: any.
  */
-#ifndef HF_BACKEND_SQLITE_PLACE_H
-#define HF_BACKEND_SQLITE_PLACE_H
+#ifndef HF_BACKEND_SQLITE_DIR_H
+#define HF_BACKEND_SQLITE_DIR_H
 
 #include "src/backend/local/side.h"
 #include "src/backend/sqlite/gate.h"
@@ -18,15 +18,15 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-enum hf__place_file { HF__FILE_DB, HF__FILE_WAL, HF__FILE_SHM, HF__FILE_SIDE };
+enum hf__sqlite_file { HF__FILE_DB, HF__FILE_WAL, HF__FILE_SHM, HF__FILE_SIDE };
 #define HF__FILE_COUNT 4
 
 struct hf__file_ids {
     struct hf__file_id file[HF__FILE_COUNT];
 };
 
-struct hf__place {
-    struct hf__ground ground; /* mode: the database's, if it exists */
+struct hf__sqlite_dir {
+    struct hf__dir dir; /* mode: the database's, if it exists */
     char *folder;
     char *path[HF__FILE_COUNT]; /* absolute; FILE_DB is the URL's */
     char *journal;              /* what is there is none of ours */
@@ -35,8 +35,8 @@ struct hf__place {
     struct hf__file_id folder_id;
 };
 
-/* What a session last saw of the folder; see hf__place_changed(). */
-struct hf__place_watch {
+/* What a session last saw of the folder; see hf__sqlite_dir_changed(). */
+struct hf__sqlite_dir_watch {
     struct hf__file_ids expected;
     hf__time looked_at;
     int64_t folder_mtime_ns;
@@ -48,21 +48,24 @@ struct hf__place_watch {
  * HF_EUNAVAIL (no such folder), HF_EAUTH, HF_EPROTO (not a file), HF_EUNSAFE,
  * HF_ENOMEM. place is to be zeroed before and given to fini in any case.
  */
-HF_MUST_CHECK int hf__place_init(struct hf__place *place, const char *path,
-                                 const char *allow, hf_error *err);
-void hf__place_fini(struct hf__place *place);
+HF_MUST_CHECK int hf__sqlite_dir_init(struct hf__sqlite_dir *sqlite_dir,
+                                      const char *path, const char *allow,
+                                      hf_error *err);
+void hf__sqlite_dir_fini(struct hf__sqlite_dir *sqlite_dir);
 
 /* Behind the door, before SQLite would: make the log and its index, without
  * content, or judge those that are there. The log gets the blocks that changes
  * need on a full disk. HF_EUNSAFE also if one is strange. */
-HF_MUST_CHECK int hf__place_make_beside(const struct hf__place *place,
-                                        hf_error *err);
+HF_MUST_CHECK int
+hf__sqlite_dir_make_log(const struct hf__sqlite_dir *sqlite_dir, hf_error *err);
 
 /* Make the database file, empty, with the place's mode, unless it exists. The
  * caller sees to it that nobody in this process opens it meanwhile. */
-HF_MUST_CHECK int hf__place_create_db(struct hf__place *place, hf_error *err);
+HF_MUST_CHECK int hf__sqlite_dir_create_db(struct hf__sqlite_dir *sqlite_dir,
+                                           hf_error *err);
 
-void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids);
+void hf__sqlite_dir_ids(const struct hf__sqlite_dir *sqlite_dir,
+                        struct hf__file_ids *ret_ids);
 /* The index of the first file that differs, or −1. A zero id in `expected`
  * means any. */
 int hf__ids_differ(const struct hf__file_ids *expected,
@@ -72,8 +75,8 @@ int hf__ids_differ(const struct hf__file_ids *expected,
  * nothing was made, removed or renamed in the folder, none for a look within
  * the last millisecond: that much later than the change a look can come in
  * any case, and who opens the replaced files is refused by the door. */
-int hf__place_changed(const struct hf__place *place,
-                      struct hf__place_watch *watch);
+int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
+                           struct hf__sqlite_dir_watch *watch);
 
 /* ---- PATH-holdfast, the side file
  *
@@ -108,14 +111,14 @@ struct hf__door {
  * (deadline, disk full), HF_EAUTH, HF_EPROTO (not a file), HF_EUNSAFE (a
  * symbolic link, a stranger's), HF_ENOMEM.
  */
-HF_MUST_CHECK int hf__door_open(const struct hf__place *place,
+HF_MUST_CHECK int hf__door_open(const struct hf__sqlite_dir *sqlite_dir,
                                 struct hf__head *head, hf__time deadline,
                                 struct hf__door *ret_door, hf_error *err);
 /* Takes a door that is not open (fd −1). */
 void hf__door_close(struct hf__door *door);
 /* Behind an open door: this process's object for the side file; who is inside
  * is known then. As hf__side_get(). */
-HF_MUST_CHECK int hf__door_enter(const struct hf__place *place,
+HF_MUST_CHECK int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
                                  struct hf__door *door, struct hf__local *s,
                                  hf_error *err);
 

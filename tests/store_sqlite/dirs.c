@@ -4,7 +4,7 @@
  * gives them. What can't be trusted is refused in one sentence, and never
  * written to.
  */
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
@@ -236,40 +236,40 @@ TEST(a_database_with_two_names_is_refused)
 /* Between the first look and the making somebody else may make one. */
 TEST(a_database_that_appears_meanwhile_is_looked_at)
 {
-    struct hf__place place = {0};
+    struct hf__sqlite_dir sqlite_dir = {0};
     hf_error error = HF_ERROR_INIT;
 
-    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    EXPECT_IS(hf__sqlite_dir_init(&sqlite_dir, path_of(""), "", &error), HF_OK);
     EXPECT_IS(symlink("/nowhere", path_of("")), 0);
-    EXPECT_IS(hf__place_create_db(&place, &error), HF_EUNSAFE);
+    EXPECT_IS(hf__sqlite_dir_create_db(&sqlite_dir, &error), HF_EUNSAFE);
     EXPECT_HAS(error.text, "symbolic link");
-    hf__place_fini(&place);
+    hf__sqlite_dir_fini(&sqlite_dir);
 }
 
 /* Where the file system keeps times in whole seconds. */
 TEST(a_replaced_file_is_seen_though_times_are_coarse)
 {
-    struct hf__place place = {0};
-    struct hf__place_watch watch = {0};
+    struct hf__sqlite_dir sqlite_dir = {0};
+    struct hf__sqlite_dir_watch watch = {0};
     hf_error error = HF_ERROR_INIT;
     struct timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
     struct stat st;
 
     write_file(path_of(""), "old");
-    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
-    hf__place_ids(&place, &watch.expected);
+    EXPECT_IS(hf__sqlite_dir_init(&sqlite_dir, path_of(""), "", &error), HF_OK);
+    hf__sqlite_dir_ids(&sqlite_dir, &watch.expected);
     EXPECT_IS(utimensat(AT_FDCWD, hf__test_folder(), now, 0), 0);
     EXPECT_IS(stat(hf__test_folder(), &st), 0);
     hf__test_pause_ms(300);
-    EXPECT_IS(hf__place_changed(&place, &watch), -1);
+    EXPECT_IS(hf__sqlite_dir_changed(&sqlite_dir, &watch), -1);
     write_file(path_of(".new"), "new");
     EXPECT_IS(rename(path_of(".new"), path_of("")), 0);
     now[0] = st.st_atim;
     now[1] = st.st_mtim;
     EXPECT_IS(utimensat(AT_FDCWD, hf__test_folder(), now, 0), 0);
     hf__test_pause_ms(5);
-    EXPECT_IS(hf__place_changed(&place, &watch), HF__FILE_DB);
-    hf__place_fini(&place);
+    EXPECT_IS(hf__sqlite_dir_changed(&sqlite_dir, &watch), HF__FILE_DB);
+    hf__sqlite_dir_fini(&sqlite_dir);
 }
 
 static void expect_stranger(const char *suffix)

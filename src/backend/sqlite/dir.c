@@ -5,7 +5,7 @@
  * on one machine, through a locked byte of the side file. Leaves what is in the
  * files to header.c and connect.c. Called by whoever opens or uses a session.
  */
-#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/dir.h"
 
 #include "src/backend/local/local.h"
 #include "src/base/alloc.h"
@@ -35,9 +35,10 @@
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
 
-static int name_files(struct hf__place *place, const char *path, hf_error *err)
+static int name_files(struct hf__sqlite_dir *sqlite_dir, const char *path,
+                      hf_error *err)
 {
-    int r = hf__ground_name(&place->ground, path, strlen("-holdfast"), err);
+    int r = hf__dir_name(&sqlite_dir->dir, path, strlen("-holdfast"), err);
     char whole[PATH_MAX + 1] = "";
     bool has_memory = true;
     char *slash;
@@ -46,43 +47,44 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    used = strlen(place->ground.store);
-    memcpy(whole, place->ground.store, used);
+    used = strlen(sqlite_dir->dir.store);
+    memcpy(whole, sqlite_dir->dir.store, used);
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         (void)snprintf(whole + used, sizeof whole - used, "%s", suffixes[i]);
-        place->path[i] = hf__strdup(whole);
-        has_memory &= place->path[i] != NULL;
+        sqlite_dir->path[i] = hf__strdup(whole);
+        has_memory &= sqlite_dir->path[i] != NULL;
     }
     (void)snprintf(whole + used, sizeof whole - used, "-journal");
-    place->journal = hf__strdup(whole);
+    sqlite_dir->journal = hf__strdup(whole);
     whole[used] = '\0';
     slash = strrchr(whole, '/');
     if (slash[1] == '\0') {
         return hf__fail(err, HF_EINVAL, "%s names a folder, not a file", path);
     }
     slash[slash == whole] = '\0';
-    place->folder = hf__strdup(whole);
-    place->ground.side = place->path[HF__FILE_SIDE];
-    return has_memory && place->folder != NULL && place->journal != NULL
+    sqlite_dir->folder = hf__strdup(whole);
+    sqlite_dir->dir.side = sqlite_dir->path[HF__FILE_SIDE];
+    return has_memory && sqlite_dir->folder != NULL &&
+                   sqlite_dir->journal != NULL
                ? HF_OK
                : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
 /* The folder: is it there, who may write into it, is it on this machine? */
-static int look_at_folder(struct hf__place *place, const char *allow,
+static int look_at_folder(struct hf__sqlite_dir *sqlite_dir, const char *allow,
                           struct stat *ret_st, hf_error *err)
 {
     struct statfs fs;
-    int r = stat(place->folder, ret_st) || statfs(place->folder, &fs)
-                ? hf__ground_fail_folder(place->folder, "look at", err)
-                : hf__ground_judge_folder(place->folder, ret_st, &fs, allow,
-                                          "SQLite's locks", err);
+    int r = stat(sqlite_dir->folder, ret_st) || statfs(sqlite_dir->folder, &fs)
+                ? hf__dir_fail_itself(sqlite_dir->folder, "look at", err)
+                : hf__dir_check(sqlite_dir->folder, ret_st, &fs, allow,
+                                "SQLite's locks", err);
 
     if (r == HF_OK) {
-        place->is_public = (ret_st->st_mode & S_IWOTH) != 0;
-        place->ground.lends_group =
-            place->is_public && (ret_st->st_mode & S_ISGID) != 0;
-        place->folder_id = hf__id_of(ret_st);
+        sqlite_dir->is_public = (ret_st->st_mode & S_IWOTH) != 0;
+        sqlite_dir->dir.lends_group =
+            sqlite_dir->is_public && (ret_st->st_mode & S_ISGID) != 0;
+        sqlite_dir->folder_id = hf__id_of(ret_st);
     }
     return r;
 }
@@ -108,19 +110,18 @@ static int look_at_names(const char *db, const struct stat *st, hf_error *err)
 }
 
 /* The database file: may be missing, must not be anything else. */
-static int look_at_db(struct hf__place *place, const struct stat *folder,
-                      hf_error *err)
+static int look_at_db(struct hf__sqlite_dir *sqlite_dir,
+                      const struct stat *folder, hf_error *err)
 {
-    const char *db = place->path[HF__FILE_DB];
-    struct hf__ground *ground = &place->ground;
+    const char *db = sqlite_dir->path[HF__FILE_DB];
+    struct hf__dir *dir = &sqlite_dir->dir;
     struct stat st;
 
-    ground->mode = (folder->st_mode & S_ISGID) ? 0660 : 0600;
-    ground->uid = geteuid();
-    ground->gid = (folder->st_mode & S_ISGID) ? folder->st_gid : getegid();
+    dir->mode = (folder->st_mode & S_ISGID) ? 0660 : 0600;
+    dir->uid = geteuid();
+    dir->gid = (folder->st_mode & S_ISGID) ? folder->st_gid : getegid();
     if (lstat(db, &st)) {
-        return errno == ENOENT ? HF_OK
-                               : hf__ground_fail(ground, "look at", db, err);
+        return errno == ENOENT ? HF_OK : hf__dir_fail(dir, "look at", db, err);
     }
     if (S_ISLNK(st.st_mode)) {
         return hf__fail(err, HF_EUNSAFE,
@@ -137,15 +138,15 @@ static int look_at_db(struct hf__place *place, const struct stat *folder,
                         "%ld; use a private folder",
                         db, (long)st.st_uid);
     }
-    place->db_exists = true;
-    ground->mode = st.st_mode & 0666;
-    ground->uid = st.st_uid;
-    ground->gid = st.st_gid;
+    sqlite_dir->db_exists = true;
+    dir->mode = st.st_mode & 0666;
+    dir->uid = st.st_uid;
+    dir->gid = st.st_gid;
     return look_at_names(db, &st, err);
 }
 
-int hf__place_init(struct hf__place *place, const char *path, const char *allow,
-                   hf_error *err)
+int hf__sqlite_dir_init(struct hf__sqlite_dir *sqlite_dir, const char *path,
+                        const char *allow, hf_error *err)
 {
     struct stat folder;
     int r;
@@ -154,52 +155,52 @@ int hf__place_init(struct hf__place *place, const char *path, const char *allow,
         return hf__fail(err, HF_EINVAL,
                         "a SQLite store needs a path: sqlite:/folder/file.db");
     }
-    place->ground.kind = &hf__sqlite_side_kind;
-    place->ground.prefix = "";
-    place->ground.fd = AT_FDCWD;
-    place->ground.has_sole_names = true;
-    r = name_files(place, path, err);
+    sqlite_dir->dir.kind = &hf__sqlite_side_kind;
+    sqlite_dir->dir.prefix = "";
+    sqlite_dir->dir.fd = AT_FDCWD;
+    sqlite_dir->dir.has_sole_names = true;
+    r = name_files(sqlite_dir, path, err);
     if (r == HF_OK) {
-        r = look_at_folder(place, allow, &folder, err);
+        r = look_at_folder(sqlite_dir, allow, &folder, err);
     }
     if (r == HF_OK) {
-        r = look_at_db(place, &folder, err);
+        r = look_at_db(sqlite_dir, &folder, err);
     }
-    place->ground.reach =
-        place->ground.mode & 0077 ? HF_REACH_HOST : HF_REACH_USER;
+    sqlite_dir->dir.reach =
+        sqlite_dir->dir.mode & 0077 ? HF_REACH_HOST : HF_REACH_USER;
     return r;
 }
 
-void hf__place_fini(struct hf__place *place)
+void hf__sqlite_dir_fini(struct hf__sqlite_dir *sqlite_dir)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        hf__free(place->path[i]);
+        hf__free(sqlite_dir->path[i]);
     }
-    hf__free(place->ground.store);
-    hf__free(place->journal);
-    hf__free(place->folder);
-    *place = (struct hf__place){0};
+    hf__free(sqlite_dir->dir.store);
+    hf__free(sqlite_dir->journal);
+    hf__free(sqlite_dir->folder);
+    *sqlite_dir = (struct hf__sqlite_dir){0};
 }
 
-int hf__place_create_db(struct hf__place *place, hf_error *err)
+int hf__sqlite_dir_create_db(struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
-    const char *db = place->path[HF__FILE_DB];
+    const char *db = sqlite_dir->path[HF__FILE_DB];
     struct stat folder;
     int fd = open(db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                  place->ground.mode);
+                  sqlite_dir->dir.mode);
 
     if (fd < 0 && errno != EEXIST) {
-        return hf__ground_fail(&place->ground, "create", db, err);
+        return hf__dir_fail(&sqlite_dir->dir, "create", db, err);
     }
     if (fd < 0) {
         /* Perhaps somebody made it since we looked: who, and what? */
-        return stat(place->folder, &folder)
-                   ? hf__ground_fail_folder(place->folder, "look at", err)
-                   : look_at_db(place, &folder, err);
+        return stat(sqlite_dir->folder, &folder)
+                   ? hf__dir_fail_itself(sqlite_dir->folder, "look at", err)
+                   : look_at_db(sqlite_dir, &folder, err);
     }
-    hf__ground_adorn(&place->ground, fd);
+    hf__dir_set_owner_mode(&sqlite_dir->dir, fd);
     (void)close(fd);
-    place->db_exists = true;
+    sqlite_dir->db_exists = true;
     return HF_OK;
 }
 
@@ -207,34 +208,36 @@ int hf__place_create_db(struct hf__place *place, hf_error *err)
  * may make files, somebody may have made them first. Not asked where everybody
  * may write the database, or where only those make files who are trusted. What
  * is ours, or was judged, nobody else can replace in such a folder. */
-static int make_one(const struct hf__place *place, const char *path,
+static int make_one(const struct hf__sqlite_dir *sqlite_dir, const char *path,
                     hf_error *err)
 {
-    bool is_open_to_all = place->is_public && !(place->ground.mode & S_IWOTH);
+    bool is_open_to_all =
+        sqlite_dir->is_public && !(sqlite_dir->dir.mode & S_IWOTH);
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                  place->ground.mode);
+                  sqlite_dir->dir.mode);
     int number = errno;
 
     if (fd >= 0) {
-        hf__ground_adorn(&place->ground, fd);
+        hf__dir_set_owner_mode(&sqlite_dir->dir, fd);
         (void)close(fd);
         return HF_OK;
     }
     if (lstat(path, &st)) {
         errno = number;
-        return hf__ground_fail(&place->ground, "create", path, err);
+        return hf__dir_fail(&sqlite_dir->dir, "create", path, err);
     }
-    return is_open_to_all ? hf__ground_trust(&place->ground, path, &st, err)
-                          : hf__ground_judge(&place->ground, path, &st, err);
+    return is_open_to_all
+               ? hf__dir_check_file_owner(&sqlite_dir->dir, path, &st, err)
+               : hf__dir_check_file(&sqlite_dir->dir, path, &st, err);
 }
 
 /* What follows the frames in a log counts for nothing. One that has grown
  * without this does without where the disk is full: what it has is used again,
  * too. */
-static int fill_log(const struct hf__place *place, hf_error *err)
+static int fill_log(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
-    const char *path = place->path[HF__FILE_WAL];
+    const char *path = sqlite_dir->path[HF__FILE_WAL];
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat st;
     int r = HF_OK;
@@ -243,32 +246,36 @@ static int fill_log(const struct hf__place *place, hf_error *err)
         return HF_OK; /* why, is said by who opens it to use it */
     }
     if (fstat(fd, &st) == 0) {
-        r = hf__ground_judge(&place->ground, path, &st, err);
+        r = hf__dir_check_file(&sqlite_dir->dir, path, &st, err);
     }
     if (r == HF_OK &&
         (st.st_size < LOG_BYTES || st.st_blocks < LOG_BYTES / BLOCK_BYTES) &&
         fallocate(fd, 0, 0, LOG_BYTES) != 0 &&
         (errno == ENOSPC || errno == EDQUOT) && st.st_size == 0) {
-        r = hf__ground_fail(&place->ground, "fill", path, err);
+        r = hf__dir_fail(&sqlite_dir->dir, "fill", path, err);
     }
     (void)close(fd);
     return r;
 }
 
-int hf__place_make_beside(const struct hf__place *place, hf_error *err)
+int hf__sqlite_dir_make_log(const struct hf__sqlite_dir *sqlite_dir,
+                            hf_error *err)
 {
-    int r = make_one(place, place->path[HF__FILE_WAL], err);
+    int r = make_one(sqlite_dir, sqlite_dir->path[HF__FILE_WAL], err);
 
     if (r == HF_OK) {
-        r = fill_log(place, err);
+        r = fill_log(sqlite_dir, err);
     }
-    return r == HF_OK ? make_one(place, place->path[HF__FILE_SHM], err) : r;
+    return r == HF_OK
+               ? make_one(sqlite_dir, sqlite_dir->path[HF__FILE_SHM], err)
+               : r;
 }
 
-void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids)
+void hf__sqlite_dir_ids(const struct hf__sqlite_dir *sqlite_dir,
+                        struct hf__file_ids *ret_ids)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        ret_ids->file[i] = hf__ground_id(&place->ground, place->path[i]);
+        ret_ids->file[i] = hf__dir_id(&sqlite_dir->dir, sqlite_dir->path[i]);
     }
 }
 
@@ -284,8 +291,8 @@ int hf__ids_differ(const struct hf__file_ids *expected,
     return -1;
 }
 
-int hf__place_changed(const struct hf__place *place,
-                      struct hf__place_watch *watch)
+int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
+                           struct hf__sqlite_dir_watch *watch)
 {
     hf__time now = hf__now();
     struct hf__file_ids seen;
@@ -297,8 +304,8 @@ int hf__place_changed(const struct hf__place *place,
         return -1;
     }
     watch->looked_at = (hf__time){0};
-    if (stat(place->folder, &st) ||
-        !hf__id_equal(hf__id_of(&st), place->folder_id)) {
+    if (stat(sqlite_dir->folder, &st) ||
+        !hf__id_equal(hf__id_of(&st), sqlite_dir->folder_id)) {
         return HF__FILE_DB;
     }
     mtime_ns = st.st_mtim.tv_sec * HF__SECOND + st.st_mtim.tv_nsec;
@@ -306,7 +313,7 @@ int hf__place_changed(const struct hf__place *place,
         watch->looked_at = now;
         return -1;
     }
-    hf__place_ids(place, &seen);
+    hf__sqlite_dir_ids(sqlite_dir, &seen);
     differs = hf__ids_differ(&watch->expected, &seen);
     if (differs < 0) {
         watch->looked_at = now;
@@ -342,52 +349,52 @@ void hf__door_close(struct hf__door *door)
 }
 
 /* HF_OK with the byte, HF_CONFLICT: the path leads to another file by now. */
-static int lock_file(const struct hf__ground *ground,
-                     const struct hf__door *door, struct hf__head *head,
-                     hf__time deadline, hf_error *err)
+static int lock_file(const struct hf__dir *dir, const struct hf__door *door,
+                     struct hf__head *head, hf__time deadline, hf_error *err)
 {
     int r = HF_CONFLICT;
 
     while (r == HF_CONFLICT && hf__ofd_lock(door->fd, F_WRLCK, HF__BYTE_DOOR)) {
         r = errno == EAGAIN || errno == EACCES
-                ? hf__side_rest(ground, head, deadline, err)
-                : hf__ground_fail(ground, "lock", ground->side, err);
+                ? hf__side_rest(dir, head, deadline, err)
+                : hf__dir_fail(dir, "lock", dir->side, err);
     }
     return r == HF_CONFLICT &&
-                   hf__id_equal(hf__ground_id(ground, ground->side), door->id)
+                   hf__id_equal(hf__dir_id(dir, dir->side), door->id)
                ? HF_OK
                : r;
 }
 
-int hf__door_open(const struct hf__place *place, struct hf__head *head,
-                  hf__time deadline, struct hf__door *ret_door, hf_error *err)
+int hf__door_open(const struct hf__sqlite_dir *sqlite_dir,
+                  struct hf__head *head, hf__time deadline,
+                  struct hf__door *ret_door, hf_error *err)
 {
-    const struct hf__ground *ground = &place->ground;
+    const struct hf__dir *dir = &sqlite_dir->dir;
     int r = HF_CONFLICT;
 
     ret_door->fd = -1;
     while (r == HF_CONFLICT) {
         hf__door_close(ret_door);
-        r = hf__side_open(ground, &ret_door->fd, &ret_door->id, err);
+        r = hf__side_open(dir, &ret_door->fd, &ret_door->id, err);
         if (r == HF_OK) {
-            r = lock_file(ground, ret_door, head, deadline, err);
+            r = lock_file(dir, ret_door, head, deadline, err);
         }
         if (r == HF_CONFLICT) {
-            r = hf__side_rest(ground, head, deadline, err);
+            r = hf__side_rest(dir, head, deadline, err);
         }
     }
     return r;
 }
 
-int hf__door_enter(const struct hf__place *place, struct hf__door *door,
-                   struct hf__local *s, hf_error *err)
+int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
+                   struct hf__door *door, struct hf__local *s, hf_error *err)
 {
-    int r = hf__side_get(&place->ground, &s->plain.head, s->plain.deadline,
+    int r = hf__side_get(&sqlite_dir->dir, &s->plain.head, s->plain.deadline,
                          &s->side, &door->has_others, err);
 
     if (r == HF_OK && !hf__id_equal(s->side->id, door->id)) {
         return hf__fail(err, HF_EUNAVAIL, "%s was replaced just now; try again",
-                        place->ground.side);
+                        sqlite_dir->dir.side);
     }
     if (r == HF_OK) {
         /* Where there is no room for it, it does without. */
