@@ -217,7 +217,7 @@ static unsigned tickets_given(void)
     int fd = open(path_of("-holdfast"), O_RDONLY | O_CLOEXEC);
     unsigned next = 0;
 
-    EXPECT_IS(pread(fd, &next, sizeof next, HF__ON_SQLITE_BOARD(gate.next)),
+    EXPECT_IS(pread(fd, &next, sizeof next, HF__SQLITE_SIDE_OFFSET(gate.next)),
               sizeof next);
     (void)close(fd);
     return next;

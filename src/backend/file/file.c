@@ -158,7 +158,7 @@ static int check_dir(void *state, hf_error *err)
 {
     struct hf__file *s = state;
     const char *path = s->file_dir.dir.store;
-    struct hf__threshold seen;
+    struct hf__side_hot seen;
 
     if (!hf__id_equal(hf__dir_id(&s->file_dir.dir, path), s->file_dir.id)) {
         return hf__fail(err, HF_EUNSAFE,

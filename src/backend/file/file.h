@@ -20,7 +20,7 @@
 #include "src/backend/local/local.h"
 #include "src/backend/name/engine.h"
 
-/* DIR/.holdfast, the side file of this store. Behind the board it has until
+/* DIR/.holdfast, the side file of this store. Behind the layout it has until
  * when names are held at most, and each that is held has its byte (held.h): for
  * who finds no file for a name. Where the side file was deleted while in use,
  * holders count as alive until their leases end. */

@@ -18,8 +18,8 @@
  * Only a name whose file was deleted while held is free as much later. */
 #define AHEAD_US INT64_C(100000)
 
-struct board {
-    struct hf__board board;
+struct layout {
+    struct hf__side_layout layout;
     /* By channel: no bound grant of its names has a lease beyond (boot clock);
      * often a little late. Early only where somebody was stopped with the words
      * locked: who no longer waits for that, as hf__words_lock() does not, may
@@ -29,17 +29,17 @@ struct board {
 
 static struct hf__family sides;
 
-/* 2: the board is as SQLite's stores have it. */
+/* 2: the layout is as SQLite's stores have it. */
 const struct hf__side_kind hf__file_side_kind = {
     .head = {.magic = {'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
              .version = 2,
-             .size = sizeof(struct board)},
+             .size = sizeof(struct layout)},
     .names_have_bytes = true,
     .sides = &sides};
 
 static size_t until_at(const struct hf__key *key)
 {
-    return offsetof(struct board, until_us) +
+    return offsetof(struct layout, until_us) +
            hf__wake_channel_index(hf__wake_key_of(key)) * sizeof(int64_t);
 }
 
@@ -204,7 +204,7 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
             hf__held_remove(&s->local.side->held, &op->key, &g->token);
         }
         if ((g->marks & HF__MARK_BROKEN) != 0) {
-            hf__breaks_tell(&s->local.side->words, HF__ON_BOARD(breaks),
+            hf__breaks_tell(&s->local.side->words, HF__SIDE_OFFSET(breaks),
                             &g->token, g->life);
         }
     }

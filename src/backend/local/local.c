@@ -49,7 +49,7 @@ int hf__local_listen(void *state, hf__broken_fn fn, void *arg,
                      hf__time deadline, hf_error *err)
 {
     struct hf__local *s = state;
-    struct hf__listening l = {&s->side->words, HF__ON_BOARD(breaks),
+    struct hf__listening l = {&s->side->words, HF__SIDE_OFFSET(breaks),
                               s->side->life,   &s->sleep_slot,
                               &s->plain.head,  &s->heard};
     int r = s->plain.primitives->look_around(s, err);
@@ -80,7 +80,7 @@ int hf__local_lock_fds(void *state, int *fds, int max)
 void hf__local_show(void *state, const struct hf__participant *ticket)
 {
     hf__last_seen_set(&((struct hf__local *)state)->side->words,
-                      HF__ON_BOARD(last_seen),
+                      HF__SIDE_OFFSET(last_seen),
                       hf__wake_key_of_ticket(&ticket->token), hf__now());
 }
 
@@ -208,7 +208,7 @@ static enum hf__participant_state by_last_seen(const struct hf__local *s,
 {
     int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
     int64_t idle_ms = hf__ticket_idle_ms(
-        &s->side->words, HF__ON_BOARD(last_seen), &t->token, hf__now());
+        &s->side->words, HF__SIDE_OFFSET(last_seen), &t->token, hf__now());
 
     if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
         return HF__PARTICIPANT_RUNNING;

@@ -29,12 +29,10 @@ int hf__side_probe(const struct hf__side *side, uint64_t life)
     return hf__ofd_test(side->fd, F_WRLCK, byte_of(life));
 }
 
-bool hf__side_look(const struct hf__side *side,
-                   struct hf__threshold *ret_threshold)
+bool hf__side_look(const struct hf__side *side, struct hf__side_hot *ret_hot)
 {
-    hf__words_read(&side->words, 0, ret_threshold, sizeof *ret_threshold);
-    return memcmp(&ret_threshold->head, &side->kind->head,
-                  sizeof ret_threshold->head) == 0;
+    hf__words_read(&side->words, 0, ret_hot, sizeof *ret_hot);
+    return memcmp(&ret_hot->head, &side->kind->head, sizeof ret_hot->head) == 0;
 }
 
 /* ---- the file */
@@ -57,9 +55,9 @@ int hf__side_open(const struct hf__dir *dir, int *ret_fd,
     return hf__dir_check_file_owner(dir, dir->side, &st, err);
 }
 
-static bool is_blank(const struct hf__board_head *head)
+static bool is_blank(const struct hf__side_header *head)
 {
-    static const struct hf__board_head zero;
+    static const struct hf__side_header zero;
 
     return memcmp(head, &zero, sizeof zero) == 0;
 }
@@ -67,8 +65,8 @@ static bool is_blank(const struct hf__board_head *head)
 static int examine(const struct hf__dir *dir, const struct hf__side *side,
                    bool is_alone, hf_error *err)
 {
-    const struct hf__board_head *ours = &side->kind->head;
-    struct hf__board_head head = {0};
+    const struct hf__side_header *ours = &side->kind->head;
+    struct hf__side_header head = {0};
     struct stat st;
 
     if (fstat(side->fd, &st) || pread(side->fd, &head, sizeof head, 0) < 0) {
@@ -123,10 +121,10 @@ static bool is_written(const struct hf__side *side, const void *bytes,
 static int set_up(const struct hf__dir *dir, const struct hf__side *side,
                   hf_error *err)
 {
-    const struct hf__board_head *ours = &side->kind->head;
-    HF_AUTO(bytes_free) unsigned char *board = hf__alloc(ours->size);
+    const struct hf__side_header *ours = &side->kind->head;
+    HF_AUTO(bytes_free) unsigned char *layout = hf__alloc(ours->size);
 
-    if (board == NULL) {
+    if (layout == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     /* Allocated, so that no page is missing when the disk is full. */
@@ -134,7 +132,7 @@ static int set_up(const struct hf__dir *dir, const struct hf__side *side,
     if (errno) {
         return hf__dir_fail(dir, "fill", dir->side, err);
     }
-    if (!is_written(side, board, ours->size) ||
+    if (!is_written(side, layout, ours->size) ||
         !is_written(side, ours, sizeof *ours)) {
         return hf__dir_fail(dir, "write", dir->side, err);
     }
@@ -200,7 +198,7 @@ static int come_alive(const struct hf__dir *dir, struct hf__side *side,
         return hf__dir_fail(dir, "map", dir->side, err);
     }
     side->wake_view.words = &side->words;
-    side->wake_view.at = HF__ON_BOARD(wake_table);
+    side->wake_view.at = HF__SIDE_OFFSET(wake_table);
     hf__random(&side->life, sizeof side->life);
     side->life |= 1; /* zero is no life */
     return lock_byte(dir, side, F_WRLCK, byte_of(side->life), err);

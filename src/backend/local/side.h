@@ -5,7 +5,7 @@
  * Bytes, locked by its open file in each process: one found by a random
  * number, the process's life, which records name, so that a free byte says
  * that the holder is dead; perhaps one for each name that it holds (held.h);
- * and one that says that somebody is there at all. A board: the channels of
+ * and one that says that somebody is there at all. A layout: the channels of
  * waiters, who was last seen waiting, what was broken, and what the store has
  * of its own; only hints, nothing on it is believed to free a lock, and nobody
  * touches it but by base/words.h. Thread: any.
@@ -24,14 +24,14 @@
 
 /* Far behind the contents, so that no reader of the file meets them. Lives and
  * the door: exclusive. Names and presence: shared; presence is exclusive while
- * the board is set up. */
+ * the layout is set up. */
 #define HF__BYTE_PRESENCE ((INT64_C(1) << 30) - 1)
 #define HF__BYTE_DOOR     ((INT64_C(1) << 30) - 2)
 #define HF__BYTE_LIVES    (INT64_C(1) << 61)
 #define HF__BYTE_NAMES    (UINT64_C(1) << 62)
 
-/* What a board begins with; the rest of it is zero when new. */
-struct hf__board_head {
+/* What a layout begins with; the rest of it is zero when new. */
+struct hf__side_header {
     char magic[8];
     uint32_t version;
     uint32_t size; /* of all, what the store has behind it included */
@@ -39,33 +39,33 @@ struct hf__board_head {
 
 /* What is a store's own about it. */
 struct hf__side_kind {
-    struct hf__board_head head;
+    struct hf__side_header head;
     bool names_have_bytes;    /* see held.h */
     struct hf__family *sides; /* of this kind; locked while one is set up, so
                                  that a disk that hangs stops no other kind */
 };
 
 /* What is looked at before each batch, in one step. */
-struct hf__threshold {
-    struct hf__board_head head;
+struct hf__side_hot {
+    struct hf__side_header head;
     _Alignas(8) unsigned char own[592]; /* the store's own */
     struct hf__wake_summary summary;
 };
 
-struct hf__board {
-    struct hf__board_head head;
+struct hf__side_layout {
+    struct hf__side_header head;
     _Alignas(8) unsigned char own[592];
     struct hf__wake_table wake_table;
     struct hf__breaks breaks;
     struct hf__last_seen last_seen;
 };
 
-_Static_assert(offsetof(struct hf__board, wake_table.summary) ==
-                   offsetof(struct hf__threshold, summary),
+_Static_assert(offsetof(struct hf__side_layout, wake_table.summary) ==
+                   offsetof(struct hf__side_hot, summary),
                "a threshold is what the board begins with");
 
-/* Where a part of the board is. */
-#define HF__ON_BOARD(member) offsetof(struct hf__board, member)
+/* Where a part of the layout is. */
+#define HF__SIDE_OFFSET(member) offsetof(struct hf__side_layout, member)
 
 /* One side file in this process, shared by its sessions. */
 struct hf__side {
@@ -75,7 +75,7 @@ struct hf__side {
     int refs;
     int users; /* sessions that did not leave yet; no more than refs */
     int fd;
-    struct hf__words words; /* a board */
+    struct hf__words words; /* a layout */
     uint64_t life;
     struct hf__held held;
     struct hf__wake_view wake_view;
@@ -109,9 +109,8 @@ void hf__side_put(struct hf__side *);
 /* 1: the process of that life is there; 0: it is gone; −1: can't tell, as of
  * none (0). */
 int hf__side_probe(const struct hf__side *, uint64_t life);
-/* What stands on the threshold now. False: the board is gone, for the file was
+/* What stands in its hot part now. False: the layout is gone, for the file was
  * cut off or written over in place. */
-bool hf__side_look(const struct hf__side *,
-                   struct hf__threshold *ret_threshold);
+bool hf__side_look(const struct hf__side *, struct hf__side_hot *ret_hot);
 
 #endif

@@ -176,11 +176,11 @@ static bool is_looking_only(struct hf__op *const ops[], int n)
     return true;
 }
 
-static bool has_no_queue(const struct hf__threshold *seen)
+static bool has_no_queue(const struct hf__side_hot *seen)
 {
     struct hf__gate_front front;
 
-    memcpy(&front, seen->own + offsetof(struct hf__sqlite_board, gate.next),
+    memcpy(&front, seen->own + offsetof(struct hf__sqlite_side, gate.next),
            sizeof front);
     return hf__gate_is_empty(&front);
 }
@@ -189,7 +189,7 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
-    struct hf__threshold seen;
+    struct hf__side_hot seen;
     int r = HF_OK;
     int count;
 

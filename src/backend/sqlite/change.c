@@ -22,7 +22,7 @@
 bool hf__sqlite_has_moved(struct hf__sqlite *s)
 {
     hf__time looked_at = s->watch.looked_at;
-    struct hf__threshold seen;
+    struct hf__side_hot seen;
 
     s->moved_file = hf__sqlite_dir_changed(&s->sqlite_dir, &s->watch);
     /* As often as it looks itself. */
@@ -350,7 +350,7 @@ static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
         (void)hf__held_extend(&side->held, NULL, &deed->token, deed->ends_us);
         break;
     case HF__DEED_BROKEN:
-        hf__breaks_tell(&side->words, HF__ON_BOARD(breaks), &deed->token,
+        hf__breaks_tell(&side->words, HF__SIDE_OFFSET(breaks), &deed->token,
                         deed->life);
         break;
     case HF__DEED_NOTIFY:

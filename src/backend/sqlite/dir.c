@@ -330,16 +330,16 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 
 static struct hf__family sides;
 
-/* 2: stamps, and databases of format 2. 3: the board and the bytes are as the
+/* 2: stamps, and databases of format 2. 3: the layout and the bytes are as the
  * file stores have them. */
 const struct hf__side_kind hf__sqlite_side_kind = {
     .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
              .version = 3,
-             .size = sizeof(struct hf__board)},
+             .size = sizeof(struct hf__side_layout)},
     .sides = &sides};
 
-_Static_assert(sizeof(struct hf__sqlite_board) <=
-                   sizeof((struct hf__board){0}.own),
+_Static_assert(sizeof(struct hf__sqlite_side) <=
+                   sizeof((struct hf__side_layout){0}.own),
                "the board has room for it");
 
 void hf__door_close(struct hf__door *door)
@@ -398,7 +398,7 @@ int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
     }
     if (r == HF_OK) {
         /* Where there is no room for it, it does without. */
-        (void)posix_fallocate(door->fd, (off_t)sizeof(struct hf__board),
+        (void)posix_fallocate(door->fd, (off_t)sizeof(struct hf__side_layout),
                               BALLAST);
     }
     return r;
@@ -406,7 +406,7 @@ int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
 
 void hf__side_drop_ballast(struct hf__side *side)
 {
-    /* Keeps the board's last block whole: holes are cut along blocks. */
+    /* Keeps the layout's last block whole: holes are cut along blocks. */
     (void)fallocate(side->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    (off_t)sizeof(struct hf__board), BALLAST);
+                    (off_t)sizeof(struct hf__side_layout), BALLAST);
 }

@@ -89,15 +89,15 @@ struct hf__local;
 
 extern const struct hf__side_kind hf__sqlite_side_kind;
 
-/* What the board has for this store. */
-struct hf__sqlite_board {
+/* What the layout has for this store. */
+struct hf__sqlite_side {
     struct hf__file_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
 };
 
 /* Where a part of that is. */
-#define HF__ON_SQLITE_BOARD(member)                                            \
-    (HF__ON_BOARD(own) + offsetof(struct hf__sqlite_board, member))
+#define HF__SQLITE_SIDE_OFFSET(member)                                         \
+    (HF__SIDE_OFFSET(own) + offsetof(struct hf__sqlite_side, member))
 
 /* Exclusive among all who open or close the store; see hf__door_open(). */
 struct hf__door {
@@ -122,7 +122,7 @@ HF_MUST_CHECK int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
                                  struct hf__door *door, struct hf__local *s,
                                  hf_error *err);
 
-/* Behind the board the file has blocks that are of no use but one: given back
+/* Behind the layout the file has blocks that are of no use but one: given back
  * to the disk when it is full, they are for a renewal that there are no
  * blocks for, unless others are faster. The next who opens the store takes them
  * up again. */
@@ -130,7 +130,7 @@ void hf__side_drop_ballast(struct hf__side *side);
 
 static inline struct hf__gate_at hf__side_gate(const struct hf__side *side)
 {
-    return (struct hf__gate_at){&side->words, HF__ON_SQLITE_BOARD(gate)};
+    return (struct hf__gate_at){&side->words, HF__SQLITE_SIDE_OFFSET(gate)};
 }
 
 #endif

@@ -67,7 +67,7 @@ static void pass_on(struct hf__gate_at gate, unsigned ticket)
         return;
     }
     serving = move_on(gate);
-    /* Tickets that were given up are passed over; where the board was cut off
+    /* Tickets that were given up are passed over; where the layout was cut off
      * it may look as if all were. */
     for (int i = 0;
          i < HF__GATE_SLOTS &&

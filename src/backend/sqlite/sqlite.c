@@ -29,7 +29,7 @@ static struct hf__file_ids known_ids(const struct hf__sqlite *s)
 {
     struct hf__file_ids known;
 
-    hf__words_read(&s->local.side->words, HF__ON_SQLITE_BOARD(ids), &known,
+    hf__words_read(&s->local.side->words, HF__SQLITE_SIDE_OFFSET(ids), &known,
                    sizeof known);
     return known;
 }
@@ -70,8 +70,8 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
      */
     if (r == HF_OK &&
         (!door->has_others || known_ids(s).file[HF__FILE_DB].ino == 0)) {
-        (void)hf__words_write(&s->local.side->words, HF__ON_SQLITE_BOARD(ids),
-                              &seen, sizeof seen);
+        (void)hf__words_write(&s->local.side->words,
+                              HF__SQLITE_SIDE_OFFSET(ids), &seen, sizeof seen);
     }
     return r;
 }
@@ -97,7 +97,7 @@ static int make_log(struct hf__sqlite *s, bool was_there, hf_error *err)
 static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 {
     int r = hf__door_enter(&s->sqlite_dir, door, &s->local, err);
-    struct hf__threshold seen;
+    struct hf__side_hot seen;
 
     if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
         return hf__sqlite_fail_moved(s, HF__FILE_SIDE, err);
