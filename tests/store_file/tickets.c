@@ -145,7 +145,7 @@ TEST(a_break_takes_the_line_along)
     EXPECT_IS(acquire(&carol, "job", 60000), HF_OK);
 }
 
-enum { LONG = 2 * HF__LINE_CHUNK + 3 };
+enum { LONG = 2 * HF__WAITERS_CHUNK + 3 };
 
 TEST_WITHIN(60, a_long_line_keeps_its_order_and_leaves_no_room)
 {

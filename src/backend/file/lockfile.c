@@ -97,7 +97,7 @@ int hf__lockfile_open_name(struct hf__file *s, const char *name,
     lockfile->is_locked = false;
     lockfile->is_torn = false;
     lockfile->is_left = false;
-    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
+    lockfile->waiters = (struct hf__file_waiters){NULL, 0, 0, 0};
     (void)snprintf(lockfile->name, sizeof lockfile->name, "%s", name);
     lockfile->fd =
         openat(s->file_dir.dir.fd, lockfile->name,
@@ -135,8 +135,8 @@ void hf__lockfile_close(struct hf__lockfile *lockfile)
         (void)hf__ofd_lock(lockfile->fd, F_UNLCK, LOCK_BYTE);
     }
     hf__fd_close(lockfile->fd);
-    hf__free(lockfile->line.list);
-    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
+    hf__free(lockfile->waiters.list);
+    lockfile->waiters = (struct hf__file_waiters){NULL, 0, 0, 0};
     lockfile->is_locked = false;
     lockfile->fd = -1;
 }
@@ -227,7 +227,7 @@ int hf__lockfile_read(struct hf__lockfile *lockfile, const struct hf__key *key,
         }
         finding = hf__file_record_pick(&all.slots, (size_t)length, key,
                                        &lockfile->record);
-        r = hf__file_line_read(lockfile, &all, (size_t)length);
+        r = hf__file_waiters_read(lockfile, &all, (size_t)length);
         if (lockfile->is_locked) {
             break;
         }
@@ -314,7 +314,7 @@ static int write_aside(const struct hf__lockfile *lockfile,
     if (fd < 0) {
         return fd;
     }
-    hf__file_line_copy(lockfile, fd);
+    hf__file_waiters_copy(lockfile, fd);
     hf__fd_close(fd);
     return HF_OK;
 }

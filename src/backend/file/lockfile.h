@@ -40,7 +40,7 @@ struct hf__lockfile {
     int64_t ctime_us;
     int64_t size;                  /* when it was opened */
     struct hf__file_record record; /* fence 0: there is none, or a blank one */
-    struct hf__file_line line;     /* who waits, as read with the record */
+    struct hf__file_waiters waiters; /* who waits, as read with the record */
 };
 
 /* Open what there is for the key. HF_OK also if there is nothing; HF_EAUTH,
@@ -58,7 +58,7 @@ void hf__lockfile_close(struct hf__lockfile *lockfile);
 /* Make the file, with a blank record; harmless if somebody just did. */
 HF_MUST_CHECK int hf__lockfile_create(struct hf__lockfile *lockfile,
                                       const struct hf__key *key, hf_error *err);
-/* Read the record and the line; key NULL: of any key. HF_OK, HF_EPROTO
+/* Read the record and the queue; key NULL: of any key. HF_OK, HF_EPROTO
  * (damaged, not one of ours), HF_EUNAVAIL, HF_ENOMEM. What a power failure left
  * is a blank one. */
 HF_MUST_CHECK int hf__lockfile_read(struct hf__lockfile *lockfile,
@@ -72,7 +72,7 @@ HF_MUST_CHECK bool hf__lockfile_lock(struct hf__lockfile *lockfile,
 HF_MUST_CHECK int hf__lockfile_write(struct hf__lockfile *lockfile,
                                      hf_error *err);
 /* The same into a new file in place of this one, which need not be locked; the
- * line goes along. */
+ * queue goes along. */
 HF_MUST_CHECK int hf__lockfile_replace(struct hf__lockfile *lockfile,
                                        hf_error *err);
 /* A new file with these bytes, open, that has a name of none yet; or a failure,

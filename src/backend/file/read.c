@@ -88,11 +88,11 @@ int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
     } else if (!hf__token_is_zero(&r->token)) {
         result = judge_grant(lockfile, op, &terms, name);
     }
-    /* Who goes on with what it has does not mind the line. */
-    name->is_partial = lockfile->line.n > 0 && !is_whole && op != NULL &&
+    /* Who goes on with what it has does not mind the queue. */
+    name->is_partial = lockfile->waiters.n > 0 && !is_whole && op != NULL &&
                        (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE);
     return result == HF_OK && !name->is_partial
-               ? hf__file_line_judge(lockfile, op, name)
+               ? hf__file_waiters_judge(lockfile, op, name)
                : result;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All that stands in a lock's file: its record, of which whole ones are told
- * from what a crash, a power failure or a person left; and behind it the line,
+ * from what a crash, a power failure or a person left; and behind it the queue,
  * who waits and how tickets come and go. What a record means is read.c's, who
  * may enter compatibility.c's rule, whose ticket comes or goes the engine's
  * decision, which write.c has carried out. Called by the session's thread.
@@ -145,7 +145,7 @@ uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
     return hf__id_equal(side, lockfile->s->local.side->id) ? life : 0;
 }
 
-/* ---- the line: where tickets stand */
+/* ---- the queue: where tickets stand */
 
 /* Who waits, for people; in the same chunk as the ticket. */
 struct waiter {
@@ -155,11 +155,11 @@ struct waiter {
 };
 
 struct chunk {
-    struct hf__file_ticket ticket[HF__LINE_CHUNK];
+    struct hf__file_ticket ticket[HF__WAITERS_CHUNK];
     union {
         struct waiter waiter;
         unsigned char bytes[1024];
-    } of[HF__LINE_CHUNK];
+    } of[HF__WAITERS_CHUNK];
 };
 
 _Static_assert(sizeof(struct hf__file_ticket) == 64, "none crosses a page");
@@ -172,19 +172,19 @@ _Static_assert(sizeof(struct chunk) % 4096 == 0, "chunks begin at a page");
 static off_t chunk_at(int index)
 {
     return HF__FILE_SIZE +
-           (off_t)(index / HF__LINE_CHUNK) * (off_t)sizeof(struct chunk);
+           (off_t)(index / HF__WAITERS_CHUNK) * (off_t)sizeof(struct chunk);
 }
 
 static off_t ticket_at(int index)
 {
-    return chunk_at(index) + (off_t)(index % HF__LINE_CHUNK) *
+    return chunk_at(index) + (off_t)(index % HF__WAITERS_CHUNK) *
                                  (off_t)sizeof(struct hf__file_ticket);
 }
 
 static off_t waiter_at(int index)
 {
     return chunk_at(index) + (off_t)offsetof(struct chunk, of) +
-           (off_t)(index % HF__LINE_CHUNK) * 1024;
+           (off_t)(index % HF__WAITERS_CHUNK) * 1024;
 }
 
 static uint64_t ticket_sum(const struct hf__file_ticket *t)
@@ -199,37 +199,37 @@ static uint64_t waiter_sum(const struct waiter *w)
 
 /* ---- reading it */
 
-static int add(struct hf__file_line *line, const struct hf__file_ticket *t,
-               int index)
+static int add(struct hf__file_waiters *waiters,
+               const struct hf__file_ticket *t, int index)
 {
-    if (line->n == line->room) {
-        int room = 2 * line->room + 8;
+    if (waiters->n == waiters->room) {
+        int room = 2 * waiters->room + 8;
         struct hf__file_waiting *grown =
-            hf__resize(line->list, (size_t)room * sizeof *grown);
+            hf__resize(waiters->list, (size_t)room * sizeof *grown);
 
         if (grown == NULL) {
             return HF_ENOMEM;
         }
-        line->list = grown;
-        line->room = room;
+        waiters->list = grown;
+        waiters->room = room;
     }
-    line->list[line->n++] = (struct hf__file_waiting){*t, index};
+    waiters->list[waiters->n++] = (struct hf__file_waiting){*t, index};
     return HF_OK;
 }
 
 /* What is no whole ticket is a place that nobody has. */
-static int add_all(struct hf__file_line *line, const struct hf__file_ticket *t,
-                   int n)
+static int add_all(struct hf__file_waiters *waiters,
+                   const struct hf__file_ticket *t, int n)
 {
     int r = HF_OK;
 
     for (int i = 0; i < n && r == HF_OK; i++) {
         if (!hf__token_is_zero(&t[i].token) &&
             t[i].checksum == ticket_sum(&t[i])) {
-            r = add(line, &t[i], line->n_tickets + i);
+            r = add(waiters, &t[i], waiters->n_tickets + i);
         }
     }
-    line->n_tickets += n;
+    waiters->n_tickets += n;
     return r;
 }
 
@@ -247,18 +247,18 @@ static int compare(const void *a, const void *b)
 /* The chunks behind the first. Without one of them only order is lost. */
 static int read_more(struct hf__lockfile *lockfile, off_t size)
 {
-    struct hf__file_ticket t[HF__LINE_CHUNK];
+    struct hf__file_ticket t[HF__WAITERS_CHUNK];
     int r = HF_OK;
 
-    while (r == HF_OK && lockfile->line.n_tickets < HF__LINE_MAX &&
-           ticket_at(lockfile->line.n_tickets) < size) {
+    while (r == HF_OK && lockfile->waiters.n_tickets < HF__WAITERS_MAX &&
+           ticket_at(lockfile->waiters.n_tickets) < size) {
         ssize_t length = pread(lockfile->fd, t, sizeof t,
-                               ticket_at(lockfile->line.n_tickets));
+                               ticket_at(lockfile->waiters.n_tickets));
 
         if (length <= 0) {
             return HF_OK;
         }
-        r = add_all(&lockfile->line, t, (int)((size_t)length / sizeof *t));
+        r = add_all(&lockfile->waiters, t, (int)((size_t)length / sizeof *t));
         if (length < (ssize_t)sizeof t) {
             return r;
         }
@@ -266,77 +266,79 @@ static int read_more(struct hf__lockfile *lockfile, off_t size)
     return r;
 }
 
-int hf__file_line_read(struct hf__lockfile *lockfile,
-                       const struct hf__file_contents *all, size_t length)
+int hf__file_waiters_read(struct hf__lockfile *lockfile,
+                          const struct hf__file_contents *all, size_t length)
 {
-    struct hf__file_line *line = &lockfile->line;
+    struct hf__file_waiters *waiters = &lockfile->waiters;
     struct stat st;
     int r;
 
-    line->n = 0;
-    line->n_tickets = 0;
+    waiters->n = 0;
+    waiters->n_tickets = 0;
     if (length <= sizeof all->slots) {
         return HF_OK;
     }
-    r = add_all(line, all->ticket,
+    r = add_all(waiters, all->ticket,
                 (int)((length - sizeof all->slots) / sizeof *all->ticket));
     /* Unless nobody has been there: it may have grown since it was opened. */
-    if (r == HF_OK && line->n_tickets == HF__LINE_CHUNK &&
-        (line->n > 0 || lockfile->size > ticket_at(HF__LINE_CHUNK)) &&
+    if (r == HF_OK && waiters->n_tickets == HF__WAITERS_CHUNK &&
+        (waiters->n > 0 || lockfile->size > ticket_at(HF__WAITERS_CHUNK)) &&
         fstat(lockfile->fd, &st) == 0) {
         r = read_more(lockfile, st.st_size);
     }
-    if (line->n > 1) {
-        qsort(line->list, (size_t)line->n, sizeof *line->list, compare);
+    if (waiters->n > 1) {
+        qsort(waiters->list, (size_t)waiters->n, sizeof *waiters->list,
+              compare);
     }
     return r;
 }
 
 /* ---- coming and going */
 
-static int find(const struct hf__file_line *line, const struct hf__token *token)
+static int find(const struct hf__file_waiters *waiters,
+                const struct hf__token *token)
 {
-    for (int i = 0; i < line->n; i++) {
-        if (hf__token_equal(&line->list[i].ticket.token, token)) {
+    for (int i = 0; i < waiters->n; i++) {
+        if (hf__token_equal(&waiters->list[i].ticket.token, token)) {
             return i;
         }
     }
     return -1;
 }
 
-void hf__file_line_leave(struct hf__lockfile *lockfile,
-                         const struct hf__token *token)
+void hf__file_waiters_leave(struct hf__lockfile *lockfile,
+                            const struct hf__token *token)
 {
     static const struct hf__file_ticket nobody;
-    struct hf__file_line *line = &lockfile->line;
-    int i = find(line, token);
+    struct hf__file_waiters *waiters = &lockfile->waiters;
+    int i = find(waiters, token);
 
     if (i < 0) {
         return;
     }
     /* What can't be written is passed over soon, and tried again then. */
     (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
-                  ticket_at(line->list[i].index));
-    line->n--;
-    memmove(&line->list[i], &line->list[i + 1],
-            (size_t)(line->n - i) * sizeof *line->list);
-    if (line->n == 0 && line->n_tickets > HF__LINE_CHUNK &&
+                  ticket_at(waiters->list[i].index));
+    waiters->n--;
+    memmove(&waiters->list[i], &waiters->list[i + 1],
+            (size_t)(waiters->n - i) * sizeof *waiters->list);
+    if (waiters->n == 0 && waiters->n_tickets > HF__WAITERS_CHUNK &&
         ftruncate(lockfile->fd, HF__FILE_SIZE) == 0) {
-        line->n_tickets = 0;
+        waiters->n_tickets = 0;
     }
 }
 
 /* The lowest place that nobody has; −1: there is none. */
-static int free_index(const struct hf__file_line *line)
+static int free_index(const struct hf__file_waiters *waiters)
 {
-    unsigned char taken[HF__LINE_MAX / 8] = {0};
+    unsigned char taken[HF__WAITERS_MAX / 8] = {0};
 
-    for (int i = 0; i < line->n; i++) {
-        int index = line->list[i].index;
+    for (int i = 0; i < waiters->n; i++) {
+        int index = waiters->list[i].index;
 
         taken[index / 8] |= (unsigned char)(1u << index % 8);
     }
-    for (int index = 0; index < HF__LINE_MAX; index++) {
+    for (int index = 0; index < HF__WAITERS_MAX; index++) {
         if ((taken[index / 8] & 1u << index % 8) == 0) {
             return index;
         }
@@ -344,23 +346,23 @@ static int free_index(const struct hf__file_line *line)
     return -1;
 }
 
-bool hf__file_line_join(struct hf__lockfile *lockfile,
-                        const struct hf__participant *one)
+bool hf__file_waiters_join(struct hf__lockfile *lockfile,
+                           const struct hf__participant *one)
 {
-    struct hf__file_line *line = &lockfile->line;
+    struct hf__file_waiters *waiters = &lockfile->waiters;
     struct hf__file_ticket t = {.token = one->token,
                                 .number = 1,
                                 .life = one->life,
                                 .side = lockfile->s->local.side->id,
                                 .since_us = one->since_us};
     struct waiter w = {.token = one->token, .owner = one->owner};
-    int index = free_index(line);
+    int index = free_index(waiters);
 
     if (index < 0) {
         return false;
     }
-    if (line->n > 0) {
-        t.number = line->list[line->n - 1].ticket.number + 1;
+    if (waiters->n > 0) {
+        t.number = waiters->list[waiters->n - 1].ticket.number + 1;
     }
     t.checksum = ticket_sum(&t);
     hf__local_show(lockfile->s, one);
@@ -382,10 +384,10 @@ static bool read_waiter(const struct hf__lockfile *lockfile,
            hf__token_equal(&w->token, &one->ticket.token);
 }
 
-void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
+void hf__file_waiters_copy(const struct hf__lockfile *lockfile, int fd)
 {
-    for (int i = 0; i < lockfile->line.n; i++) {
-        const struct hf__file_waiting *one = &lockfile->line.list[i];
+    for (int i = 0; i < lockfile->waiters.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->waiters.list[i];
         const struct hf__file_ticket t = one->ticket;
         struct waiter w;
 
@@ -398,14 +400,14 @@ void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
 
 /* Locks are had alone here, so of those who are not the operation's own it
  * matters who comes next. */
-int hf__file_line_judge(const struct hf__lockfile *lockfile,
-                        const struct hf__op *op, struct hf__name *name)
+int hf__file_waiters_judge(const struct hf__lockfile *lockfile,
+                           const struct hf__op *op, struct hf__name *name)
 {
     bool is_all = op == NULL || op->ret_participants != NULL ||
-                  lockfile->line.n >= HF__LINE_MAX;
+                  lockfile->waiters.n >= HF__WAITERS_MAX;
 
-    for (int i = 0; i < lockfile->line.n; i++) {
-        const struct hf__file_waiting *one = &lockfile->line.list[i];
+    for (int i = 0; i < lockfile->waiters.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->waiters.list[i];
         const struct hf__file_ticket *ticket = &one->ticket;
         struct hf__participant *t = NULL;
         struct waiter w;

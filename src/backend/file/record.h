@@ -2,13 +2,14 @@
 /*
  * What stands in a lock's file. The record, twice: in two slots that are
  * written in turn, so that whatever becomes of a writer one of them is whole.
- * Behind it the line: a ticket for each who waits, in order of arrival, read
- * together with the record, so that a name without a line costs nothing for it.
+ * Behind it the queue: a ticket for each who waits, in order of arrival, read
+ * together with the record, so that a name without a queue costs nothing for
+ * it.
  *
- * Only who has the file locked changes the line. A grant never rests on a
+ * Only who has the file locked changes the queue. A grant never rests on a
  * ticket: it only keeps others out while its owner waits. So what a killed
- * writer, a full disk or a person made of the line costs the order, or its
- * owner's next look, and nothing else. Thread: records any, the line the
+ * writer, a full disk or a person made of the queue costs the order, or its
+ * owner's next look, and nothing else. Thread: records any, the queue the
  * session's.
  */
 #ifndef HF_BACKEND_FILE_RECORD_H
@@ -46,7 +47,7 @@ struct hf__file_record {
     uint64_t checksum;      /* of all before */
 };
 
-/* What a file begins with; behind it is the line. */
+/* What a file begins with; behind it is the queue. */
 struct hf__file_slots {
     union {
         struct hf__file_record record;
@@ -79,13 +80,13 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *,
 bool hf__file_is_from_before(int64_t ctime_us, int64_t wall_us,
                              int64_t boot_us);
 
-/* ---- the line */
+/* ---- the queue */
 
 /* Places of one piece of the file. The tickets of the first are read with the
  * record. */
-#define HF__LINE_CHUNK 64
-/* So many can stand in one line; who comes then waits without a place. */
-#define HF__LINE_MAX 4096
+#define HF__WAITERS_CHUNK 64
+/* So many can stand in one queue; who comes then waits without a place. */
+#define HF__WAITERS_MAX 4096
 
 /* In the machine's byte order. Written at once, within a page. */
 struct hf__file_ticket {
@@ -100,17 +101,17 @@ struct hf__file_ticket {
 /* What is read at once: a record, and the tickets of the first chunk. */
 struct hf__file_contents {
     struct hf__file_slots slots;
-    struct hf__file_ticket ticket[HF__LINE_CHUNK];
+    struct hf__file_ticket ticket[HF__WAITERS_CHUNK];
 };
 
-/* One in line, as read. */
+/* One in the queue, as read. */
 struct hf__file_waiting {
     struct hf__file_ticket ticket;
     int index;
 };
 
 /* All zero is empty. */
-struct hf__file_line {
+struct hf__file_waiters {
     struct hf__file_waiting *list; /* by number */
     int n;
     int room;
@@ -125,20 +126,22 @@ uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
 
 /* Take over what was read with the record, `length` bytes in all, and read
  * the rest. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_line_read(struct hf__lockfile *,
-                                     const struct hf__file_contents *,
-                                     size_t length);
+HF_MUST_CHECK int hf__file_waiters_read(struct hf__lockfile *,
+                                        const struct hf__file_contents *,
+                                        size_t length);
 
 /* Into the name, in order, as they stand now: those who matter to the
  * operation; NULL: all. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_line_judge(const struct hf__lockfile *,
-                                      const struct hf__op *, struct hf__name *);
+HF_MUST_CHECK int hf__file_waiters_judge(const struct hf__lockfile *,
+                                         const struct hf__op *,
+                                         struct hf__name *);
 
 /* With the file locked. Join: false if there is no room for the ticket. Leave:
  * harmless without one. */
-bool hf__file_line_join(struct hf__lockfile *, const struct hf__participant *);
-void hf__file_line_leave(struct hf__lockfile *, const struct hf__token *);
+bool hf__file_waiters_join(struct hf__lockfile *,
+                           const struct hf__participant *);
+void hf__file_waiters_leave(struct hf__lockfile *, const struct hf__token *);
 /* Into the file that is to take this one's place; what fails costs order. */
-void hf__file_line_copy(const struct hf__lockfile *, int fd);
+void hf__file_waiters_copy(const struct hf__lockfile *, int fd);
 
 #endif

@@ -113,7 +113,7 @@ static void put_grant(struct hf__lockfile *lockfile,
     }
 }
 
-/* False: the record stays as it is, and only the line changes. */
+/* False: the record stays as it is, and only the queue changes. */
 static bool put_record(struct hf__lockfile *lockfile,
                        const struct hf__name *name)
 {
@@ -210,25 +210,26 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
     }
 }
 
-/* ---- the line */
+/* ---- the queue */
 
 /* After the record: whoever is killed in between has a ticket too much, which
  * nobody refreshes. */
-static void change_line(struct hf__lockfile *lockfile,
-                        const struct hf__name *name, struct hf__outcome *out)
+static void change_waiters(struct hf__lockfile *lockfile,
+                           const struct hf__name *name, struct hf__outcome *out)
 {
     for (int i = 0; i < name->waiters.n; i++) {
         const struct hf__participant *t = name->waiters.list[i];
 
         if ((t->marks & HF__MARK_GONE) != 0) {
-            hf__file_line_leave(lockfile, &t->token);
+            hf__file_waiters_leave(lockfile, &t->token);
         } else if ((t->marks & HF__MARK_NEW) != 0) {
-            out->is_queued = hf__file_line_join(lockfile, t);
+            out->is_queued = hf__file_waiters_join(lockfile, t);
         }
     }
 }
 
-/* Without a line, some waiter; else the first in line, who alone may enter. */
+/* Without a queue, some waiter; else the first in the queue, who alone may
+ * enter. */
 static void wake_next(struct hf__file *s, const struct hf__op *op,
                       const struct hf__name *name)
 {
@@ -307,7 +308,7 @@ static int write_all(struct hf__file *s, const struct hf__op *op,
     int r = has_record ? write_grant(s, op, name) : HF_OK;
 
     if (r == HF_OK && op->kind != HF__OP_BREAK) {
-        change_line(&s->lockfile, name, out);
+        change_waiters(&s->lockfile, name, out);
         r = has_record || hf__lockfile_is_in_place(&s->lockfile) ? HF_OK
                                                                  : HF__RACED;
     }
