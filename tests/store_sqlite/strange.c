@@ -5,7 +5,7 @@
  * only looks leaves no trace.
  */
 #include "src/backend/sqlite/dir.h"
-#include "src/backend/sqlite/header.h"
+#include "src/backend/sqlite/vfs.h"
 #include "tests/store_sqlite/world.h"
 
 #include <dirent.h>

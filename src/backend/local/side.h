@@ -23,12 +23,12 @@
 #include <stddef.h>
 
 /* Far behind the contents, so that no reader of the file meets them. Lives and
- * the door: exclusive. Names and presence: shared; presence is exclusive while
- * the layout is set up. */
-#define HF__BYTE_PRESENCE ((INT64_C(1) << 30) - 1)
-#define HF__BYTE_DOOR     ((INT64_C(1) << 30) - 2)
-#define HF__BYTE_LIVES    (INT64_C(1) << 61)
-#define HF__BYTE_NAMES    (UINT64_C(1) << 62)
+ * the open lock: exclusive. Names and presence: shared; presence is exclusive
+ * while the layout is set up. */
+#define HF__BYTE_PRESENCE  ((INT64_C(1) << 30) - 1)
+#define HF__BYTE_OPEN_LOCK ((INT64_C(1) << 30) - 2)
+#define HF__BYTE_LIVES     (INT64_C(1) << 61)
+#define HF__BYTE_NAMES     (UINT64_C(1) << 62)
 
 /* What a layout begins with; the rest of it is zero when new. */
 struct hf__side_header {

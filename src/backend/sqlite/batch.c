@@ -7,7 +7,7 @@
  */
 #include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/transaction.h"
 #include "src/base/error.h"
 
 #include <string.h>
@@ -22,17 +22,17 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
             hf__held_remove(&s->local.side->held, NULL, &ops[i]->token);
         }
     }
-    hf__deeds_do(s);
+    hf__side_effects_do(s);
 }
 
 /* Each operation gets the same answer, with its own text. */
 static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                    const struct hf__turn *turn, int rc)
+                    const struct hf__txn *txn, int rc)
 {
     for (int i = 0; i < n; i++) {
-        ops[i]->result = hf__turn_tell(s, turn, rc, ops[i]->err);
+        ops[i]->result = hf__txn_tell(s, txn, rc, ops[i]->err);
     }
-    return hf__turn_end(s, turn, rc);
+    return hf__txn_end(s, txn, rc);
 }
 
 /* ---- one transaction */
@@ -99,18 +99,18 @@ static bool is_modest(struct hf__op *const ops[], int n)
     return true;
 }
 
-static int take_turn(struct hf__sqlite *s, struct hf__turn *turn)
+static int take_turn(struct hf__sqlite *s, struct hf__txn *txn)
 {
     int rc = SQLITE_BUSY;
 
     s->is_hasty = s->has_no_queue;
     if (s->has_no_queue) {
         s->has_no_queue = false; /* it may differ the next time */
-        rc = hf__turn_once(s, turn);
+        rc = hf__txn_once(s, txn);
     }
     return ((rc & 0xff) == SQLITE_BUSY || hf__sql_is_full(s, rc)) &&
-                   !turn->is_unknown
-               ? hf__turn_queue(s, turn)
+                   !txn->is_unknown
+               ? hf__txn_queue(s, txn)
                : rc;
 }
 
@@ -121,9 +121,9 @@ static int take_turn(struct hf__sqlite *s, struct hf__turn *turn)
 static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     struct batch batch = {ops, n};
-    struct hf__turn turn = {
+    struct hf__txn txn = {
         .fn = apply_batch, .arg = &batch, .is_modest = is_modest(ops, n)};
-    int rc = take_turn(s, &turn);
+    int rc = take_turn(s, &txn);
     int r;
 
     if (rc == SQLITE_OK) {
@@ -132,13 +132,13 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
     }
     /* For the next try: one that asks anew, for what became of this is not
      * known. */
-    if (turn.is_unknown && turn.is_modest && hf__sql_is_full(s, rc)) {
+    if (txn.is_unknown && txn.is_modest && hf__sql_is_full(s, rc)) {
         hf__side_drop_ballast(s->local.side);
     }
     /* Did it fail for where it goes, and not for what is in it? */
-    if (n == 1 || turn.is_unknown || rc == HF__SQLITE_RAISE_FIRST ||
+    if (n == 1 || txn.is_unknown || rc == HF__SQLITE_RAISE_FIRST ||
         (rc & 0xff) == SQLITE_BUSY || hf__sql_is_fatal(s, rc)) {
-        return fail_all(s, ops, n, &turn, rc);
+        return fail_all(s, ops, n, &txn, rc);
     }
     r = run(s, ops, n / 2);
     return r == HF_OK ? run(s, ops + n / 2, n - n / 2) : r;
@@ -160,7 +160,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
         rc = SQLITE_NOMEM;
     }
     if (rc != SQLITE_OK) {
-        return fail_all(s, ops, n, &(struct hf__turn){.fn = NULL}, rc);
+        return fail_all(s, ops, n, &(struct hf__txn){.fn = NULL}, rc);
     }
     settle(s, ops, n);
     return HF_OK;
@@ -178,11 +178,12 @@ static bool is_looking_only(struct hf__op *const ops[], int n)
 
 static bool has_no_queue(const struct hf__side_hot *seen)
 {
-    struct hf__gate_front front;
+    struct hf__write_queue_front front;
 
-    memcpy(&front, seen->own + offsetof(struct hf__sqlite_side, gate.next),
+    memcpy(&front,
+           seen->own + offsetof(struct hf__sqlite_side, write_queue.next),
            sizeof front);
-    return hf__gate_is_empty(&front);
+    return hf__write_queue_is_empty(&front);
 }
 
 int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,

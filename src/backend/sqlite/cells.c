@@ -8,7 +8,7 @@
 #include "src/backend/sqlite/sqlite.h"
 
 #include "src/backend/cell.h"
-#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/transaction.h"
 #include "src/base/error.h"
 
 #include <string.h>
@@ -124,14 +124,14 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     struct hf__sqlite *s = state;
     struct change c = {op, HF_OK};
     /* Without the ballast: that is for locks which are held. */
-    struct hf__turn turn = {.fn = change, .arg = &c};
+    struct hf__txn txn = {.fn = change, .arg = &c};
     int r = HF_OK;
     int rc;
 
     hf__sqlite_begin(s, deadline, err);
     hf__pool_take(s);
     if (op->what != HF__CELL_GET) {
-        rc = hf__turn_queue(s, &turn);
+        rc = hf__txn_queue(s, &txn);
     } else if (hf__sqlite_has_moved(s)) {
         rc = SQLITE_READONLY_DBMOVED;
     } else {
@@ -139,8 +139,8 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     }
     op->result = c.r;
     if (rc != SQLITE_OK) {
-        op->result = hf__turn_tell(s, &turn, rc, op->err);
-        r = hf__turn_end(s, &turn, rc);
+        op->result = hf__txn_tell(s, &txn, rc, op->err);
+        r = hf__txn_end(s, &txn, rc);
     }
     if (r == HF_OK) {
         hf__pool_give(s);

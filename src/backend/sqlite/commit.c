@@ -7,7 +7,7 @@
  */
 #include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/transaction.h"
 
 #include <string.h>
 
@@ -144,13 +144,14 @@ static int write_name(struct hf__sqlite *s, const struct hf__key *key,
 /* So many are woken by one change; each wakes more if they may enter too. */
 #define HEADS 4
 
-static int note(struct hf__sqlite *s, enum hf__deed_kind kind,
+static int note(struct hf__sqlite *s, enum hf__side_effect_kind kind,
                 const struct hf__participant *g)
 {
-    return hf__deeds_note(s, &(struct hf__deed){.kind = kind,
-                                                .token = g->token,
-                                                .life = g->life,
-                                                .ends_us = g->ends_us});
+    return hf__side_effects_note(
+        s, &(struct hf__side_effect){.kind = kind,
+                                     .token = g->token,
+                                     .life = g->life,
+                                     .ends_us = g->ends_us});
 }
 
 /* A grant that dies with this process is remembered before the record can be
@@ -161,13 +162,13 @@ static int hold(struct hf__sqlite *s, const struct hf__op *op,
     bool is_new = false;
 
     if (g->life == 0) {
-        return note(s, HF__DEED_LET_GO, g);
+        return note(s, HF__EFFECT_LET_GO, g);
     }
     if (hf__held_add(&s->local.side->held, &op->key, &g->token, g->ends_us,
                      &is_new) != HF_OK) {
         return SQLITE_NOMEM;
     }
-    if (is_new && note(s, HF__DEED_HELD, g) != SQLITE_OK) {
+    if (is_new && note(s, HF__EFFECT_HELD, g) != SQLITE_OK) {
         hf__held_remove(&s->local.side->held, NULL, &g->token);
         return SQLITE_NOMEM;
     }
@@ -183,17 +184,18 @@ static int note_grant(struct hf__sqlite *s, const struct hf__op *op,
         /* Unless it has another grant now, which is remembered. */
         return hf__participants_find(&s->name.grants, &g->token) != NULL
                    ? SQLITE_OK
-                   : note(s, HF__DEED_LET_GO, g);
+                   : note(s, HF__EFFECT_LET_GO, g);
     }
     if ((g->marks & HF__MARK_BROKEN) != 0) {
-        rc = note(s, HF__DEED_LET_GO, g);
-        return rc == SQLITE_OK ? note(s, HF__DEED_BROKEN, g) : rc;
+        rc = note(s, HF__EFFECT_LET_GO, g);
+        return rc == SQLITE_OK ? note(s, HF__EFFECT_BROKEN, g) : rc;
     }
     if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
         return hold(s, op, g);
     }
     if ((g->marks & HF__MARK_LEASE) != 0) {
-        return note(s, g->is_detached ? HF__DEED_LET_GO : HF__DEED_EXTEND, g);
+        return note(s, g->is_detached ? HF__EFFECT_LET_GO : HF__EFFECT_EXTEND,
+                    g);
     }
     return rc;
 }
@@ -234,10 +236,11 @@ static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
 
 /* ---- waking */
 
-static int note_of(struct hf__sqlite *s, enum hf__deed_kind kind,
+static int note_of(struct hf__sqlite *s, enum hf__side_effect_kind kind,
                    const struct hf__op *op)
 {
-    return hf__deeds_note(s, &(struct hf__deed){.kind = kind, .op = op});
+    return hf__side_effects_note(
+        s, &(struct hf__side_effect){.kind = kind, .op = op});
 }
 
 /* The first in the queue who may enter, up to the first who may not. */
@@ -259,8 +262,9 @@ static int ring_heads(struct hf__sqlite *s)
         if (entry == HF__ENTRY_HELD || entry == HF__ENTRY_PROMISED) {
             break;
         }
-        rc = hf__deeds_note(s, &(struct hf__deed){.kind = HF__DEED_NOTIFY,
-                                                  .token = head->token});
+        rc = hf__side_effects_note(
+            s, &(struct hf__side_effect){.kind = HF__EFFECT_NOTIFY,
+                                         .token = head->token});
     }
     hf__contenders_free(&contenders);
     return rc;
@@ -275,7 +279,7 @@ static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
     int rc = SQLITE_OK;
 
     if (out->is_taken || (out->wakes && is_waiters)) {
-        rc = note_of(s, HF__DEED_TAKEN, op);
+        rc = note_of(s, HF__EFFECT_TAKEN, op);
     }
     if (rc != SQLITE_OK || !out->wakes) {
         return rc;
@@ -286,8 +290,8 @@ static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
     return note_of(s,
                    op->kind == HF__OP_ACQUIRE &&
                            op->lock_mode.mode == HF__MODE_SHARED
-                       ? HF__DEED_OPENED
-                       : HF__DEED_FREED,
+                       ? HF__EFFECT_OPENED
+                       : HF__EFFECT_FREED,
                    op);
 }
 
@@ -346,8 +350,10 @@ int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
     }
     *ret_is_done = true;
     *out = (struct hf__outcome){.result = HF_OK, .slot = -1};
-    rc = note(
-        s, is_renewal && !op->is_detached ? HF__DEED_EXTEND : HF__DEED_LET_GO,
-        &own);
-    return rc == SQLITE_OK && !is_renewal ? note_of(s, HF__DEED_FREED, op) : rc;
+    rc = note(s,
+              is_renewal && !op->is_detached ? HF__EFFECT_EXTEND
+                                             : HF__EFFECT_LET_GO,
+              &own);
+    return rc == SQLITE_OK && !is_renewal ? note_of(s, HF__EFFECT_FREED, op)
+                                          : rc;
 }

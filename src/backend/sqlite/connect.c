@@ -7,13 +7,13 @@
  * the sqlite3 shell. And ending the connections that a fork copied, if that is
  * safe: the parent must not have been inside SQLite in the moment of the fork,
  * and the descriptors must still be those of the database, else closing would
- * hit whatever has their numbers now. Called behind the door, when a session
- * opens, and when it closes.
+ * hit whatever has their numbers now. Called with the open lock held, when a
+ * session opens, and when it closes.
  */
 #include "src/backend/sqlite/connect.h"
 
-#include "src/backend/sqlite/change.h"
-#include "src/backend/sqlite/header.h"
+#include "src/backend/sqlite/transaction.h"
+#include "src/backend/sqlite/vfs.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/family.h"
@@ -228,10 +228,10 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
 
 static struct hf__family connections;
 
-/* Somebody who does not stand at the gate has the write lock: one who came
- * when nobody queued, and is about to be ready; a shell, a backup. Short sleeps
- * of changing length, so that two who wait for each other's lock do not keep
- * step. */
+/* Somebody who does not stand in the write queue has the write lock: one who
+ * came when nobody queued, and is about to be ready; a shell, a backup. Short
+ * sleeps of changing length, so that two who wait for each other's lock do not
+ * keep step. */
 static int wait_for_stranger(void *arg, int count)
 {
     struct hf__connection *db = arg;

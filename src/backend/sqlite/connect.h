@@ -13,10 +13,10 @@
 #include "src/backend/sqlite/sqlite.h"
 
 /*
- * Behind the door: open s->place's database, which must exist, refuse what is
- * not ours, make the tables if it is empty, set the pragmas. s->db is set early
- * and to be closed also after a failure. Gives HF_OK, HF_EUNAVAIL, HF_EAUTH,
- * HF_EPROTO, HF_EUNSAFE, HF_ENOMEM.
+ * With the open lock held: open s->place's database, which must exist, refuse
+ * what is not ours, make the tables if it is empty, set the pragmas. s->db is
+ * set early and to be closed also after a failure. Gives HF_OK, HF_EUNAVAIL,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM.
  */
 HF_MUST_CHECK int hf__connect_open(struct hf__sqlite *s, hf_error *err);
 /* s->db, unless it is NULL, which it is then. */

@@ -3,7 +3,7 @@
  * The folder and the four files of a SQLite store: may locks live there, who
  * may open them, are they still the same. And the way in: one opener at a time,
  * on one machine, through a locked byte of the side file. Leaves what is in the
- * files to header.c and connect.c. Called by whoever opens or uses a session.
+ * files to vfs.c and connect.c. Called by whoever opens or uses a session.
  */
 #include "src/backend/sqlite/dir.h"
 
@@ -324,7 +324,7 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
     return differs;
 }
 
-/* ---- the door */
+/* ---- the open lock */
 
 #define BALLAST (INT64_C(1) << 20)
 
@@ -342,42 +342,44 @@ _Static_assert(sizeof(struct hf__sqlite_side) <=
                    sizeof((struct hf__side_layout){0}.own),
                "the board has room for it");
 
-void hf__door_close(struct hf__door *door)
+void hf__open_lock_release(struct hf__open_lock *open_lock)
 {
-    hf__fd_close(door->fd);
-    door->fd = -1;
+    hf__fd_close(open_lock->fd);
+    open_lock->fd = -1;
 }
 
 /* HF_OK with the byte, HF_CONFLICT: the path leads to another file by now. */
-static int lock_file(const struct hf__dir *dir, const struct hf__door *door,
+static int lock_file(const struct hf__dir *dir,
+                     const struct hf__open_lock *open_lock,
                      struct hf__head *head, hf__time deadline, hf_error *err)
 {
     int r = HF_CONFLICT;
 
-    while (r == HF_CONFLICT && hf__ofd_lock(door->fd, F_WRLCK, HF__BYTE_DOOR)) {
+    while (r == HF_CONFLICT &&
+           hf__ofd_lock(open_lock->fd, F_WRLCK, HF__BYTE_OPEN_LOCK)) {
         r = errno == EAGAIN || errno == EACCES
                 ? hf__side_rest(dir, head, deadline, err)
                 : hf__dir_fail(dir, "lock", dir->side, err);
     }
     return r == HF_CONFLICT &&
-                   hf__id_equal(hf__dir_id(dir, dir->side), door->id)
+                   hf__id_equal(hf__dir_id(dir, dir->side), open_lock->id)
                ? HF_OK
                : r;
 }
 
-int hf__door_open(const struct hf__sqlite_dir *sqlite_dir,
-                  struct hf__head *head, hf__time deadline,
-                  struct hf__door *ret_door, hf_error *err)
+int hf__open_lock_take(const struct hf__sqlite_dir *sqlite_dir,
+                       struct hf__head *head, hf__time deadline,
+                       struct hf__open_lock *ret_open_lock, hf_error *err)
 {
     const struct hf__dir *dir = &sqlite_dir->dir;
     int r = HF_CONFLICT;
 
-    ret_door->fd = -1;
+    ret_open_lock->fd = -1;
     while (r == HF_CONFLICT) {
-        hf__door_close(ret_door);
-        r = hf__side_open(dir, &ret_door->fd, &ret_door->id, err);
+        hf__open_lock_release(ret_open_lock);
+        r = hf__side_open(dir, &ret_open_lock->fd, &ret_open_lock->id, err);
         if (r == HF_OK) {
-            r = lock_file(dir, ret_door, head, deadline, err);
+            r = lock_file(dir, ret_open_lock, head, deadline, err);
         }
         if (r == HF_CONFLICT) {
             r = hf__side_rest(dir, head, deadline, err);
@@ -386,20 +388,21 @@ int hf__door_open(const struct hf__sqlite_dir *sqlite_dir,
     return r;
 }
 
-int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
-                   struct hf__door *door, struct hf__local *s, hf_error *err)
+int hf__open_lock_enter(const struct hf__sqlite_dir *sqlite_dir,
+                        struct hf__open_lock *open_lock, struct hf__local *s,
+                        hf_error *err)
 {
     int r = hf__side_get(&sqlite_dir->dir, &s->plain.head, s->plain.deadline,
-                         &s->side, &door->has_others, err);
+                         &s->side, &open_lock->has_others, err);
 
-    if (r == HF_OK && !hf__id_equal(s->side->id, door->id)) {
+    if (r == HF_OK && !hf__id_equal(s->side->id, open_lock->id)) {
         return hf__fail(err, HF_EUNAVAIL, "%s was replaced just now; try again",
                         sqlite_dir->dir.side);
     }
     if (r == HF_OK) {
         /* Where there is no room for it, it does without. */
-        (void)posix_fallocate(door->fd, (off_t)sizeof(struct hf__side_layout),
-                              BALLAST);
+        (void)posix_fallocate(open_lock->fd,
+                              (off_t)sizeof(struct hf__side_layout), BALLAST);
     }
     return r;
 }

@@ -12,7 +12,7 @@
 #define HF_BACKEND_SQLITE_DIR_H
 
 #include "src/backend/local/side.h"
-#include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/write_queue.h"
 #include "src/base/time.h"
 
 #include <sys/stat.h>
@@ -53,9 +53,9 @@ HF_MUST_CHECK int hf__sqlite_dir_init(struct hf__sqlite_dir *sqlite_dir,
                                       hf_error *err);
 void hf__sqlite_dir_fini(struct hf__sqlite_dir *sqlite_dir);
 
-/* Behind the door, before SQLite would: make the log and its index, without
- * content, or judge those that are there. The log gets the blocks that changes
- * need on a full disk. HF_EUNSAFE also if one is strange. */
+/* With the open lock held, before SQLite would: make the log and its index,
+ * without content, or judge those that are there. The log gets the blocks that
+ * changes need on a full disk. HF_EUNSAFE also if one is strange. */
 HF_MUST_CHECK int
 hf__sqlite_dir_make_log(const struct hf__sqlite_dir *sqlite_dir, hf_error *err);
 
@@ -74,7 +74,7 @@ int hf__ids_differ(const struct hf__file_ids *expected,
 /* As hf__ids_differ() for what the watch expects; one system call as long as
  * nothing was made, removed or renamed in the folder, none for a look within
  * the last millisecond: that much later than the change a look can come in
- * any case, and who opens the replaced files is refused by the door. */
+ * any case, and who opens the replaced files is refused by the open lock. */
 int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
                            struct hf__sqlite_dir_watch *watch);
 
@@ -82,8 +82,8 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
  *
  * What it has for this store beside the rest (local/side.h). Identities: the
  * database, -wal and -shm that belong together, so that one which was replaced
- * while in use is noticed. The writers' gate. The door: one opener at a time;
- * it belongs to the thread that opened it. Ballast. */
+ * while in use is noticed. The write queue. The open lock: one opener at a
+ * time; it belongs to the thread that opened it. Ballast. */
 
 struct hf__local;
 
@@ -91,36 +91,37 @@ extern const struct hf__side_kind hf__sqlite_side_kind;
 
 /* What the layout has for this store. */
 struct hf__sqlite_side {
-    struct hf__file_ids ids; /* read and written behind the door only */
-    struct hf__gate gate;
+    struct hf__file_ids ids; /* read and written with the open lock held only */
+    struct hf__write_queue write_queue;
 };
 
 /* Where a part of that is. */
 #define HF__SQLITE_SIDE_OFFSET(member)                                         \
     (HF__SIDE_OFFSET(own) + offsetof(struct hf__sqlite_side, member))
 
-/* Exclusive among all who open or close the store; see hf__door_open(). */
-struct hf__door {
+/* Exclusive among all who open or close the store; see hf__open_lock_take(). */
+struct hf__open_lock {
     int fd;
     bool has_others; /* some process, perhaps this one, uses the store */
     struct hf__file_id id;
 };
 
 /*
- * Make the side file if need be and wait for the door. Gives HF_OK, HF_EUNAVAIL
- * (deadline, disk full), HF_EAUTH, HF_EPROTO (not a file), HF_EUNSAFE (a
- * symbolic link, a stranger's), HF_ENOMEM.
+ * Make the side file if need be and wait for the open lock. Gives HF_OK,
+ * HF_EUNAVAIL (deadline, disk full), HF_EAUTH, HF_EPROTO (not a file),
+ * HF_EUNSAFE (a symbolic link, a stranger's), HF_ENOMEM.
  */
-HF_MUST_CHECK int hf__door_open(const struct hf__sqlite_dir *sqlite_dir,
-                                struct hf__head *head, hf__time deadline,
-                                struct hf__door *ret_door, hf_error *err);
-/* Takes a door that is not open (fd −1). */
-void hf__door_close(struct hf__door *door);
-/* Behind an open door: this process's object for the side file; who is inside
+HF_MUST_CHECK int hf__open_lock_take(const struct hf__sqlite_dir *sqlite_dir,
+                                     struct hf__head *head, hf__time deadline,
+                                     struct hf__open_lock *ret_open_lock,
+                                     hf_error *err);
+/* Takes an open lock that is not open (fd −1). */
+void hf__open_lock_release(struct hf__open_lock *open_lock);
+/* Behind an open lock: this process's object for the side file; who is inside
  * is known then. As hf__side_get(). */
-HF_MUST_CHECK int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
-                                 struct hf__door *door, struct hf__local *s,
-                                 hf_error *err);
+HF_MUST_CHECK int hf__open_lock_enter(const struct hf__sqlite_dir *sqlite_dir,
+                                      struct hf__open_lock *open_lock,
+                                      struct hf__local *s, hf_error *err);
 
 /* Behind the layout the file has blocks that are of no use but one: given back
  * to the disk when it is full, they are for a renewal that there are no
@@ -128,9 +129,11 @@ HF_MUST_CHECK int hf__door_enter(const struct hf__sqlite_dir *sqlite_dir,
  * up again. */
 void hf__side_drop_ballast(struct hf__side *side);
 
-static inline struct hf__gate_at hf__side_gate(const struct hf__side *side)
+static inline struct hf__write_queue_at
+hf__side_write_queue(const struct hf__side *side)
 {
-    return (struct hf__gate_at){&side->words, HF__SQLITE_SIDE_OFFSET(gate)};
+    return (struct hf__write_queue_at){&side->words,
+                                       HF__SQLITE_SIDE_OFFSET(write_queue)};
 }
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/transaction.h"
 
 #include <stdlib.h>
 #include <string.h>

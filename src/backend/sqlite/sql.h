@@ -68,7 +68,7 @@ struct hf__connection {
     sqlite3_stmt *statement[HF__SQL_COUNT];
     struct hf__file_ids ids;
     int system_errno; /* of the last statement that failed */
-    /* See change.h. */
+    /* See transaction.h. */
     int64_t page_size;
     int64_t bytes_before; /* of all pages, as the transaction began */
     int64_t bytes;        /* of all pages at a commit; they have blocks */

@@ -10,9 +10,9 @@
 
 #include "src/backend/registry.h"
 #include "src/backend/report.h"
-#include "src/backend/sqlite/change.h"
 #include "src/backend/sqlite/connect.h"
-#include "src/backend/sqlite/header.h"
+#include "src/backend/sqlite/transaction.h"
+#include "src/backend/sqlite/vfs.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -35,20 +35,21 @@ static struct hf__file_ids known_ids(const struct hf__sqlite *s)
 }
 
 /* Those that the database consists of. */
-static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
+static int compare_ids(struct hf__sqlite *s,
+                       const struct hf__open_lock *open_lock,
                        const struct hf__file_ids *seen, hf_error *err)
 {
     struct hf__file_ids known = known_ids(s);
     int differs = hf__ids_differ(&known, seen);
 
-    if (door->has_others && differs >= 0) {
+    if (open_lock->has_others && differs >= 0) {
         return hf__sqlite_fail_moved(s, differs, err);
     }
     return HF_OK;
 }
 
 /* The database is open: is it the one that others find? */
-static int settle(struct hf__sqlite *s, const struct hf__door *door,
+static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
                   hf_error *err)
 {
     struct hf__file_ids seen;
@@ -59,17 +60,18 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
     if (hf__ids_differ(&s->db->ids, &seen) == HF__FILE_DB) {
         return hf__sqlite_fail_moved(s, HF__FILE_DB, err);
     }
-    r = compare_ids(s, door, &seen, err);
+    r = compare_ids(s, open_lock, &seen, err);
     if (r == HF_OK) {
         s->watch.expected = seen;
         s->db->ids = seen;
-        seen.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the door's */
+        seen.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the open
+                                                                  lock's */
     }
     /* Nobody else is inside, so these files are the store from now on. So they
      * are if only such are inside as failed to open it, and are about to leave.
      */
     if (r == HF_OK &&
-        (!door->has_others || known_ids(s).file[HF__FILE_DB].ino == 0)) {
+        (!open_lock->has_others || known_ids(s).file[HF__FILE_DB].ino == 0)) {
         (void)hf__words_write(&s->local.side->words,
                               HF__SQLITE_SIDE_OFFSET(ids), &seen, sizeof seen);
     }
@@ -94,9 +96,10 @@ static int make_log(struct hf__sqlite *s, bool was_there, hf_error *err)
     return r;
 }
 
-static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
+static int be_there(struct hf__sqlite *s, struct hf__open_lock *open_lock,
+                    hf_error *err)
 {
-    int r = hf__door_enter(&s->sqlite_dir, door, &s->local, err);
+    int r = hf__open_lock_enter(&s->sqlite_dir, open_lock, &s->local, err);
     struct hf__side_hot seen;
 
     if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
@@ -112,12 +115,13 @@ static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
     return r;
 }
 
-/* With the door open: nobody else opens or makes anything meanwhile. */
-static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
+/* With the open lock open: nobody else opens or makes anything meanwhile. */
+static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
+                 hf_error *err)
 {
     bool was_there = s->sqlite_dir.db_exists;
     struct hf__file_ids seen;
-    int r = be_there(s, door, err);
+    int r = be_there(s, open_lock, err);
 
     if (r != HF_OK) {
         return r;
@@ -129,7 +133,7 @@ static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
         s->watch.expected = seen;
         return HF_OK;
     }
-    r = compare_ids(s, door, &seen, err);
+    r = compare_ids(s, open_lock, &seen, err);
     if (r == HF_OK) {
         r = hf__sqlite_dir_create_db(&s->sqlite_dir, err);
     }
@@ -145,7 +149,7 @@ static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
     if (r == HF_OK) {
         r = hf__sql_status(s, hf__fence_open(s), err);
     }
-    return r == HF_OK ? settle(s, door, err) : r;
+    return r == HF_OK ? settle(s, open_lock, err) : r;
 }
 
 /* Before anything is made: is what is there a store's, or may become one? */
@@ -163,7 +167,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
-    struct hf__door door = {.fd = -1};
+    struct hf__open_lock open_lock = {.fd = -1};
     int r =
         hf__local_begin(&s->local, url, "a SQLite store", "sqlite:PATH", err);
 
@@ -171,7 +175,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
     s->name.grants.few = &s->few;
     hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK) {
-        r = hf__deeds_reserve(s, err);
+        r = hf__side_effects_reserve(s, err);
     }
     if (r == HF_OK) {
         r = hf__sqlite_dir_init(&s->sqlite_dir, url->path, allow, err);
@@ -180,13 +184,13 @@ static int sqlite_open(void *state, const struct hf__url *url,
         r = look(s, err);
     }
     if (r == HF_OK) {
-        r = hf__door_open(&s->sqlite_dir, &s->local.plain.head, deadline, &door,
-                          err);
+        r = hf__open_lock_take(&s->sqlite_dir, &s->local.plain.head, deadline,
+                               &open_lock, err);
     }
     if (r == HF_OK) {
-        r = enter(s, &door, err);
+        r = enter(s, &open_lock, err);
     }
-    hf__door_close(&door);
+    hf__open_lock_release(&open_lock);
     if (r == HF_OK && !s->local.plain.head.only_listens) {
         s->is_open = true;
         hf__pool_give(s);
@@ -247,8 +251,8 @@ static void sqlite_close(void *state)
     }
     hf__connect_close(s);
     hf__name_fini(&s->name);
-    hf__free(s->deeds.list);
-    s->deeds = (struct hf__deeds){0};
+    hf__free(s->effects.list);
+    s->effects = (struct hf__side_effects){0};
     hf__side_put(s->local.side);
     s->local.side = NULL;
     hf__sqlite_dir_fini(&s->sqlite_dir);
@@ -319,7 +323,7 @@ static void check_files(struct report *report)
     }
 }
 
-/* Others can put one there; see header.h. */
+/* Others can put one there; see vfs.h. */
 static void check_journal(struct report *report)
 {
     const char *path = report->s->sqlite_dir.journal;

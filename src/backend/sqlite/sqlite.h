@@ -3,18 +3,18 @@
  * A session of the SQLite store, as the files of this folder share it. Each
  * uses those below it:
  *
- *     sqlite.c   opening, closing, check()
- *     batch.c    execute()
- *     store.c    what the engine asks, list(), gc()
- *     cells.c    values with versions
- *     read.c     a name: who is there
- *     commit.c   a name: what was decided
- *     connect.c  opening a connection, and the tables
- *     header.c   whose file it is, and what SQLite may open
- *     change.c   a transaction: its clocks, blocks and fences
- *     sql.c      the statements
- *     dir.c    the folder, its files, the door
- *     gate.c     writers in order
+ *     sqlite.c       opening, closing, check()
+ *     batch.c        execute()
+ *     store.c        what the engine asks, list(), gc()
+ *     cells.c        values with versions
+ *     read.c         a name: who is there
+ *     commit.c       a name: what was decided
+ *     connect.c      opening a connection, and the tables
+ *     vfs.c          whose file it is, and what SQLite may open
+ *     transaction.c  its clocks, blocks and fences
+ *     sql.c          the statements
+ *     dir.c          the directory, its files, the open lock
+ *     write_queue.c  writers in order
  *
  * Thread: the session's, except hf__local_interrupt().
  */
@@ -34,27 +34,27 @@
  * remembers, sleepers to be woken, holders to be told of a break. Noted while
  * it runs; done once the commit is answered, or undone. Room for what most need
  * is there from the start: to renew and to release takes no memory. */
-enum hf__deed_kind {
-    HF__DEED_HELD,   /* the grant was remembered; undone: it is forgotten */
-    HF__DEED_LET_GO, /* it is to be forgotten */
-    HF__DEED_EXTEND, /* its lease ends later */
-    HF__DEED_BROKEN, /* its holder is to hear of it */
-    HF__DEED_NOTIFY, /* the claim of that ticket may enter */
-    HF__DEED_FREED,  /* somebody who sleeps on the name may enter */
-    HF__DEED_OPENED, /* all who sleep there may */
-    HF__DEED_TAKEN   /* nobody may; in order to claim, or not */
+enum hf__side_effect_kind {
+    HF__EFFECT_HELD,   /* the grant was remembered; undone: it is forgotten */
+    HF__EFFECT_LET_GO, /* it is to be forgotten */
+    HF__EFFECT_EXTEND, /* its lease ends later */
+    HF__EFFECT_BROKEN, /* its holder is to hear of it */
+    HF__EFFECT_NOTIFY, /* the claim of that ticket may enter */
+    HF__EFFECT_FREED,  /* somebody who sleeps on the name may enter */
+    HF__EFFECT_OPENED, /* all who sleep there may */
+    HF__EFFECT_TAKEN   /* nobody may; in order to claim, or not */
 };
 
-struct hf__deed {
-    enum hf__deed_kind kind;
+struct hf__side_effect {
+    enum hf__side_effect_kind kind;
     struct hf__token token;
     const struct hf__op *op; /* of FREED, OPENED, TAKEN */
     int64_t ends_us;         /* of EXTEND */
     uint64_t life;           /* of BROKEN: its process's; 0: unknown */
 };
 
-struct hf__deeds {
-    struct hf__deed *list;
+struct hf__side_effects {
+    struct hf__side_effect *list;
     int n;
     int room;
 };
@@ -70,21 +70,21 @@ struct hf__sqlite {
     /* Of the call that runs: */
     hf_error *err;
     int moved_file;    /* enum hf__sqlite_file, −1: none */
-    bool has_no_queue; /* at the gate when it began */
+    bool has_no_queue; /* in the write queue when it began */
     bool is_hasty;     /* the next BEGIN does not wait */
 
     /* Of the transaction that runs: */
     int64_t now_us;  /* CLOCK_BOOTTIME */
     int64_t wall_us; /* since 1970 */
 
-    /* See change.h. */
+    /* See transaction.h. */
     uint64_t fence_base;
     uint64_t fence_ceiling;
     uint64_t fence_wanted; /* above the ceiling; 0: none */
 
     /* Of its operations; told once the commit is answered. */
     struct hf__outcome outcome[HF__SQLITE_BATCH];
-    struct hf__deeds deeds;
+    struct hf__side_effects effects;
     int rc; /* why it has to be undone */
 
     /* The name in hand. */

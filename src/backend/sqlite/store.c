@@ -7,8 +7,8 @@
  */
 #include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/change.h"
-#include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/transaction.h"
+#include "src/backend/sqlite/write_queue.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -248,16 +248,15 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
 {
     struct hf__sqlite *s = state;
     struct cleaning c = {.prefix = prefix, .before = g};
-    struct hf__turn turn = {.fn = clean, .arg = &c};
+    struct hf__txn txn = {.fn = clean, .arg = &c};
     int rc = SQLITE_OK;
     int r;
 
     hf__sqlite_begin(s, deadline, err);
     hf__pool_take(s);
     for (int i = 0; i < CHUNKS && rc == SQLITE_OK; i++) {
-        rc = hf__is_interrupted(&s->local.plain.head)
-                 ? SQLITE_BUSY
-                 : hf__turn_queue(s, &turn);
+        rc = hf__is_interrupted(&s->local.plain.head) ? SQLITE_BUSY
+                                                      : hf__txn_queue(s, &txn);
         if (rc != SQLITE_OK) {
             break;
         }

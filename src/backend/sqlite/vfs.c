@@ -7,7 +7,7 @@
  * mode, with a journal on the disk. What else is in the file is for connect.c.
  * Called by whoever opens a session.
  */
-#include "src/backend/sqlite/header.h"
+#include "src/backend/sqlite/vfs.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"

@@ -6,8 +6,8 @@
  * SQLite's own VFS, as closing a descriptor of ours would drop the POSIX locks
  * that somebody else in this process may have on the file. Thread: any.
  */
-#ifndef HF_BACKEND_SQLITE_HEADER_H
-#define HF_BACKEND_SQLITE_HEADER_H
+#ifndef HF_BACKEND_SQLITE_VFS_H
+#define HF_BACKEND_SQLITE_VFS_H
 
 #include "src/backend/sqlite/dir.h"
 #include "src/base/base.h"
@@ -23,8 +23,9 @@
  * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
 HF_MUST_CHECK int hf__header_look(const struct hf__sqlite_dir *sqlite_dir,
                                   hf_error *err);
-/* Behind the door, with log and index there: an empty file becomes an empty
- * database in WAL mode, one that was taken out of it is put back. Same results.
+/* With the open lock held, with log and index there: an empty file becomes an
+ * empty database in WAL mode, one that was taken out of it is put back. Same
+ * results.
  */
 HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
                                      hf__time deadline, hf_error *err);

@@ -7,7 +7,7 @@
  * stands in the one row of holdfast_meta; and deeds beside the database. Called
  * by the session's thread.
  */
-#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/transaction.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -310,84 +310,89 @@ int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
 
 /* ---- deeds */
 
-int hf__deeds_reserve(struct hf__sqlite *s, hf_error *err)
+int hf__side_effects_reserve(struct hf__sqlite *s, hf_error *err)
 {
-    s->deeds.room = 2 * HF__SQLITE_BATCH;
-    s->deeds.list = hf__alloc((size_t)s->deeds.room * sizeof *s->deeds.list);
-    return s->deeds.list != NULL ? HF_OK
-                                 : hf__fail(err, HF_ENOMEM, "out of memory");
+    s->effects.room = 2 * HF__SQLITE_BATCH;
+    s->effects.list =
+        hf__alloc((size_t)s->effects.room * sizeof *s->effects.list);
+    return s->effects.list != NULL ? HF_OK
+                                   : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
-int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *deed)
+int hf__side_effects_note(struct hf__sqlite *s,
+                          const struct hf__side_effect *effect)
 {
-    struct hf__deeds *deeds = &s->deeds;
+    struct hf__side_effects *effects = &s->effects;
 
-    if (deeds->n == deeds->room) {
-        size_t room = 2 * (size_t)deeds->room;
-        struct hf__deed *list = hf__resize(deeds->list, room * sizeof *list);
+    if (effects->n == effects->room) {
+        size_t room = 2 * (size_t)effects->room;
+        struct hf__side_effect *list =
+            hf__resize(effects->list, room * sizeof *list);
 
         if (list == NULL) {
             return SQLITE_NOMEM;
         }
-        deeds->list = list;
-        deeds->room = (int)room;
+        effects->list = list;
+        effects->room = (int)room;
     }
-    deeds->list[deeds->n++] = *deed;
+    effects->list[effects->n++] = *effect;
     return SQLITE_OK;
 }
 
-static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
+static void do_one(struct hf__sqlite *s, const struct hf__side_effect *effect)
 {
     struct hf__side *side = s->local.side;
 
-    switch (deed->kind) {
-    case HF__DEED_HELD:
+    switch (effect->kind) {
+    case HF__EFFECT_HELD:
         break;
-    case HF__DEED_LET_GO:
-        hf__held_remove(&side->held, NULL, &deed->token);
+    case HF__EFFECT_LET_GO:
+        hf__held_remove(&side->held, NULL, &effect->token);
         break;
-    case HF__DEED_EXTEND:
-        (void)hf__held_extend(&side->held, NULL, &deed->token, deed->ends_us);
+    case HF__EFFECT_EXTEND:
+        (void)hf__held_extend(&side->held, NULL, &effect->token,
+                              effect->ends_us);
         break;
-    case HF__DEED_BROKEN:
-        hf__breaks_tell(&side->words, HF__SIDE_OFFSET(breaks), &deed->token,
-                        deed->life);
+    case HF__EFFECT_BROKEN:
+        hf__breaks_tell(&side->words, HF__SIDE_OFFSET(breaks), &effect->token,
+                        effect->life);
         break;
-    case HF__DEED_NOTIFY:
+    case HF__EFFECT_NOTIFY:
         hf__wake_table_notify(&side->wake_view,
-                              hf__wake_key_of_ticket(&deed->token));
+                              hf__wake_key_of_ticket(&effect->token));
         break;
-    case HF__DEED_FREED:
-        hf__wake_table_freed(&side->wake_view, hf__wake_key_of(&deed->op->key));
+    case HF__EFFECT_FREED:
+        hf__wake_table_freed(&side->wake_view,
+                             hf__wake_key_of(&effect->op->key));
         break;
-    case HF__DEED_OPENED:
+    case HF__EFFECT_OPENED:
         hf__wake_table_notify(&side->wake_view,
-                              hf__wake_key_of(&deed->op->key));
+                              hf__wake_key_of(&effect->op->key));
         break;
-    case HF__DEED_TAKEN:
+    case HF__EFFECT_TAKEN:
         hf__sleep_slot_tell_taken(&s->local.sleep_slot, &side->wake_view,
-                                  deed->op);
+                                  effect->op);
         break;
     }
 }
 
-void hf__deeds_do(struct hf__sqlite *s)
+void hf__side_effects_do(struct hf__sqlite *s)
 {
-    for (int i = 0; i < s->deeds.n; i++) {
-        do_one(s, &s->deeds.list[i]);
+    for (int i = 0; i < s->effects.n; i++) {
+        do_one(s, &s->effects.list[i]);
     }
-    s->deeds.n = 0;
+    s->effects.n = 0;
 }
 
-static void undo_deeds(struct hf__sqlite *s)
+static void undo_effects(struct hf__sqlite *s)
 {
-    for (int i = 0; i < s->deeds.n; i++) {
-        if (s->deeds.list[i].kind == HF__DEED_HELD) {
+    for (int i = 0; i < s->effects.n; i++) {
+        if (s->effects.list[i].kind == HF__EFFECT_HELD) {
             hf__held_remove(&s->local.side->held, NULL,
-                            &s->deeds.list[i].token);
+                            &s->effects.list[i].token);
         }
     }
-    s->deeds.n = 0;
+    s->effects.n = 0;
 }
 
 /* ---- a transaction */
@@ -411,79 +416,79 @@ static bool may_last(const struct hf__sqlite *s, int rc)
 }
 
 /* SQLITE_OK also if there was nothing to commit. */
-static int transact(struct hf__sqlite *s, struct hf__turn *turn)
+static int transact(struct hf__sqlite *s, struct hf__txn *txn)
 {
     int rc = hf__space_begin(s);
 
-    turn->is_unknown = false;
+    txn->is_unknown = false;
     s->is_hasty = false;
     s->fence_wanted = 0;
-    s->deeds.n = 0;
+    s->effects.n = 0;
     if (rc == SQLITE_OK && hf__sqlite_has_moved(s)) {
         rc = SQLITE_READONLY_DBMOVED;
     }
     if (rc == SQLITE_OK) {
         hf__sqlite_set_clock(s);
-        rc = turn->fn(s, turn->arg);
+        rc = txn->fn(s, txn->arg);
     }
     if (rc == SQLITE_OK) {
         rc = hf__space_commit(s);
-        turn->is_unknown = may_last(s, rc);
+        txn->is_unknown = may_last(s, rc);
     }
     hf__sql_undo(s);
     if (rc == SQLITE_DONE) {
         return SQLITE_OK;
     }
-    if (rc != SQLITE_OK && !turn->is_unknown) {
-        undo_deeds(s);
+    if (rc != SQLITE_OK && !txn->is_unknown) {
+        undo_effects(s);
     }
     return rc;
 }
 
-int hf__turn_once(struct hf__sqlite *s, struct hf__turn *turn)
+int hf__txn_once(struct hf__sqlite *s, struct hf__txn *txn)
 {
-    int rc = transact(s, turn);
+    int rc = transact(s, txn);
 
     for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
                          raises < RAISES_MAX;
          raises++) {
         rc = raise_ceiling(s);
         if (rc == SQLITE_OK) {
-            rc = transact(s, turn);
+            rc = transact(s, txn);
         }
     }
     return rc;
 }
 
 /* In one turn: what was made room for, nobody else in the queue may use. */
-int hf__turn_queue(struct hf__sqlite *s, struct hf__turn *turn)
+int hf__txn_queue(struct hf__sqlite *s, struct hf__txn *txn)
 {
-    struct hf__gate_at gate = hf__side_gate(s->local.side);
+    struct hf__write_queue_at write_queue = hf__side_write_queue(s->local.side);
     unsigned ticket;
     int rc;
 
-    if (hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
-                       &ticket)) {
+    if (hf__write_queue_enter(write_queue, &s->local.plain.head,
+                              s->local.plain.deadline, &ticket)) {
         return SQLITE_BUSY;
     }
-    rc = hf__turn_once(s, turn);
-    if (hf__sql_is_full(s, rc) && !turn->is_unknown) {
+    rc = hf__txn_once(s, txn);
+    if (hf__sql_is_full(s, rc) && !txn->is_unknown) {
         merge_log(s);
-        rc = hf__turn_once(s, turn);
+        rc = hf__txn_once(s, txn);
     }
-    if (hf__sql_is_full(s, rc) && !turn->is_unknown && turn->is_modest) {
+    if (hf__sql_is_full(s, rc) && !txn->is_unknown && txn->is_modest) {
         hf__side_drop_ballast(s->local.side);
         merge_log(s);
-        rc = hf__turn_once(s, turn);
+        rc = hf__txn_once(s, txn);
     }
-    hf__gate_leave(gate, ticket);
+    hf__write_queue_leave(write_queue, ticket);
     return rc;
 }
 
-int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
-                  int rc, hf_error *err)
+int hf__txn_tell(const struct hf__sqlite *s, const struct hf__txn *txn, int rc,
+                 hf_error *err)
 {
-    return turn->is_unknown
+    return txn->is_unknown
                ? hf__fail_native(err, HF_EUNKNOWN, rc,
                                  "%s could not be written (%s); whether the "
                                  "change will last is not known",
@@ -492,10 +497,9 @@ int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
                : hf__sql_status(s, rc, err);
 }
 
-int hf__turn_end(const struct hf__sqlite *s, const struct hf__turn *turn,
-                 int rc)
+int hf__txn_end(const struct hf__sqlite *s, const struct hf__txn *txn, int rc)
 {
-    if (turn->is_unknown) {
+    if (txn->is_unknown) {
         return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
                                s->sqlite_dir.path[HF__FILE_DB],
                                sqlite3_errstr(rc));

@@ -5,8 +5,8 @@
  * no lock that is held, and fences that rise through a power failure although
  * commits are not synced. Thread: the session's.
  */
-#ifndef HF_BACKEND_SQLITE_CHANGE_H
-#define HF_BACKEND_SQLITE_CHANGE_H
+#ifndef HF_BACKEND_SQLITE_TRANSACTION_H
+#define HF_BACKEND_SQLITE_TRANSACTION_H
 
 #include "src/backend/sqlite/sqlite.h"
 
@@ -19,7 +19,7 @@ void hf__sqlite_set_clock(struct hf__sqlite *s);
 
 /* ---- a turn of the writers: what is changed in one transaction */
 
-struct hf__turn {
+struct hf__txn {
     /* With the files in their place and the clocks read. SQLITE_OK: commit;
      * SQLITE_DONE: there is nothing to commit; or why all is to be undone. */
     int (*fn)(struct hf__sqlite *s, void *arg);
@@ -31,25 +31,26 @@ struct hf__turn {
 /* One transaction, or as many as it takes to raise the ceiling first.
  * SQLITE_OK, SQLITE_READONLY_DBMOVED, or SQLite's own reason. If it failed,
  * deeds are undone, unless that is not known. */
-HF_MUST_CHECK int hf__turn_once(struct hf__sqlite *s, struct hf__turn *turn);
+HF_MUST_CHECK int hf__txn_once(struct hf__sqlite *s, struct hf__txn *txn);
 /* The same in the order of coming, and again where the disk is full, once room
  * was made. */
-HF_MUST_CHECK int hf__turn_queue(struct hf__sqlite *s, struct hf__turn *turn);
+HF_MUST_CHECK int hf__txn_queue(struct hf__sqlite *s, struct hf__txn *txn);
 /* What an operation in it is told, of one that failed so. */
-int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
-                  int rc, hf_error *err);
+int hf__txn_tell(const struct hf__sqlite *s, const struct hf__txn *txn, int rc,
+                 hf_error *err);
 /* And the session, in s->err; HF_OK: it goes on. */
-HF_MUST_CHECK int hf__turn_end(const struct hf__sqlite *s,
-                               const struct hf__turn *turn, int rc);
+HF_MUST_CHECK int hf__txn_end(const struct hf__sqlite *s,
+                              const struct hf__txn *txn, int rc);
 
 /* ---- deeds */
 
 /* As many as a batch has in most cases. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__deeds_reserve(struct hf__sqlite *s, hf_error *err);
+HF_MUST_CHECK int hf__side_effects_reserve(struct hf__sqlite *s, hf_error *err);
 /* SQLITE_OK or SQLITE_NOMEM. */
-HF_MUST_CHECK int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *);
+HF_MUST_CHECK int hf__side_effects_note(struct hf__sqlite *s,
+                                        const struct hf__side_effect *);
 /* All of them, and none is left. */
-void hf__deeds_do(struct hf__sqlite *s);
+void hf__side_effects_do(struct hf__sqlite *s);
 
 /* ---- space
  *
