@@ -25,17 +25,17 @@ static size_t channel_at(size_t breaks, uint64_t life)
 }
 
 /* Where the next tag goes. */
-static size_t take_place(struct hf__words *words, size_t breaks)
+static size_t take_slot(struct hf__words *words, size_t breaks)
 {
     size_t next = breaks + offsetof(struct hf__breaks, next);
-    unsigned place = 0;
+    unsigned n_broken = 0;
 
     hf__words_lock(words);
-    place = hf__words_get(words, next);
-    hf__words_set(words, next, place + 1);
+    n_broken = hf__words_get(words, next);
+    hf__words_set(words, next, n_broken + 1);
     hf__words_unlock(words);
     return breaks + offsetof(struct hf__breaks, tag) +
-           (size_t)(place % HF__BREAKS) * sizeof(uint64_t);
+           (size_t)(n_broken % HF__BREAKS) * sizeof(uint64_t);
 }
 
 void hf__breaks_tell(struct hf__words *words, size_t at,
@@ -46,7 +46,7 @@ void hf__breaks_tell(struct hf__words *words, size_t at,
     if (hf__token_is_zero(token)) {
         return; /* it was only kept closed */
     }
-    (void)hf__words_write(words, take_place(words, at), &tag, sizeof tag);
+    (void)hf__words_write(words, take_slot(words, at), &tag, sizeof tag);
     if (life != 0) {
         (void)hf__words_ring(words, channel_at(at, life), INT_MAX);
         return;

@@ -331,10 +331,11 @@ void hf__last_seen_set(struct hf__words *words, size_t at,
     uint64_t fresh = last_seen_tag(whose) << LAST_SEEN_BITS |
                      ((uint64_t)(now.ns / HF__MS) & LAST_SEEN_MASK);
     struct reach reach = read_reach(words, at, whose);
-    int place = find_last_seen(&reach, whose);
+    int near_index = find_last_seen(&reach, whose);
 
-    if (place >= 0) {
-        (void)hf__words_write(words, reach.at + (size_t)place * sizeof fresh,
+    if (near_index >= 0) {
+        (void)hf__words_write(words,
+                              reach.at + (size_t)near_index * sizeof fresh,
                               &fresh, sizeof fresh);
         return;
     }
@@ -351,10 +352,11 @@ hf__time hf__last_seen_get(const struct hf__words *words, size_t at,
                            struct hf__wake_key whose)
 {
     struct reach reach = read_reach(words, at, whose);
-    int place = find_last_seen(&reach, whose);
+    int near_index = find_last_seen(&reach, whose);
 
-    if (place < 0) {
+    if (near_index < 0) {
         return (hf__time){0};
     }
-    return (hf__time){(int64_t)(reach.stamp[place] & LAST_SEEN_MASK) * HF__MS};
+    return (hf__time){(int64_t)(reach.stamp[near_index] & LAST_SEEN_MASK) *
+                      HF__MS};
 }

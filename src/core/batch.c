@@ -17,7 +17,7 @@ struct sorted {
 };
 
 /* Where the key belongs; −1 if one with that key is there already. */
-static int place_of(const struct sorted *s, const struct hf__key *key)
+static int position_of(const struct sorted *s, const struct hf__key *key)
 {
     int low = 0;
     int high = s->n;
@@ -41,7 +41,7 @@ static int place_of(const struct sorted *s, const struct hf__key *key)
 /* One for each name, the first; false: it has one. */
 static bool put(struct sorted *s, struct hf__request *q)
 {
-    int at = q->call != NULL ? 0 : place_of(s, &q->op.key);
+    int at = q->call != NULL ? 0 : position_of(s, &q->op.key);
 
     if (at < 0) {
         return false;
@@ -66,7 +66,7 @@ static bool is_for_later(const struct hf__session *s,
         return false;
     }
     if (is_same) {
-        return left->n > 0 && place_of(left, &q->op.key) < 0;
+        return left->n > 0 && position_of(left, &q->op.key) < 0;
     }
     if (left->n < HF__BATCH_MAX) {
         (void)put(left, q);

@@ -29,14 +29,14 @@ void hf__watcher_init(struct hf__watcher *w,
 }
 
 /* For one name only, which it has to leave before it waits for another. */
-static bool keeps_one_place(const struct hf__watcher *w)
+static bool keeps_one_queue(const struct hf__watcher *w)
 {
     return (w->settings->caps & HF__CAP_WAIT_ONE) != 0;
 }
 
-static bool keeps_places(const struct hf__watcher *w)
+static bool keeps_queues(const struct hf__watcher *w)
 {
-    return keeps_one_place(w) || (w->settings->caps & HF__CAP_WAIT_LEAVES) != 0;
+    return keeps_one_queue(w) || (w->settings->caps & HF__CAP_WAIT_LEAVES) != 0;
 }
 
 /* Copy the first watches: the store reads them without the mutex, while
@@ -83,7 +83,7 @@ static hf__time let_others_be_first(struct hf__watcher *w, int n)
 static void let_try(struct hf__watching *g)
 {
     hf__list_remove(&g->link);
-    if (keeps_places(g->watcher)) {
+    if (keeps_queues(g->watcher)) {
         g->is_trying = true;
         g->watcher->trying++;
     }
@@ -172,7 +172,7 @@ static void end_call(struct hf__watcher *w)
 
 static bool is_in_place(const struct hf__watcher *w, int n)
 {
-    const struct hf__watch *a = &w->place;
+    const struct hf__watch *a = &w->queue;
     const struct hf__watch *b = &w->copies[0];
 
     return n == 1 && hf__key_compare(&a->key, &b->key) == 0 &&
@@ -183,11 +183,11 @@ static bool is_in_place(const struct hf__watcher *w, int n)
 
 static void note_queue(struct hf__watcher *w, int n)
 {
-    w->has_place = keeps_places(w) && (n == 1 || !keeps_one_place(w));
-    if (w->has_place) {
-        w->place = w->copies[0];
-        memcpy(w->place_key, w->keys[0], w->place.key.length);
-        w->place.key.bytes = w->place_key;
+    w->is_queued = keeps_queues(w) && (n == 1 || !keeps_one_queue(w));
+    if (w->is_queued) {
+        w->queue = w->copies[0];
+        memcpy(w->queue_key, w->keys[0], w->queue.key.length);
+        w->queue.key.bytes = w->queue_key;
     }
 }
 
@@ -199,7 +199,7 @@ static void let_go(struct hf__watcher *w, hf__time limit)
         hf__conn_close(&w->conn);
     }
     end_call(w);
-    w->has_place = false;
+    w->is_queued = false;
 }
 
 /* To wait elsewhere, at once. */
@@ -214,9 +214,9 @@ static void move(struct hf__watcher *w)
  * is being let go of. */
 static void idle(struct hf__watcher *w, unsigned seen, bool is_over)
 {
-    if (w->has_place && is_over && begin_waiting(w, seen)) {
+    if (w->is_queued && is_over && begin_waiting(w, seen)) {
         let_go(w, hf__after_ms(hf__now(), w->settings->io_timeout_ms));
-        w->has_place =
+        w->is_queued =
             hf__conn_is_open(&w->conn) && hf__parker_seen(&w->parker) != seen;
     }
     hf__park(&w->parker, seen, HF__NEVER);
@@ -231,7 +231,7 @@ static int connect_if_needed(struct hf__watcher *w)
         return HF_OK;
     }
     hf__conn_close(&w->conn);
-    w->has_place = false;
+    w->is_queued = false;
     w->conn.client = t->mark;
     return hf__conn_open(&w->conn, t->backend, t->url, t->allow,
                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
@@ -243,7 +243,7 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
 {
     int r;
 
-    if (w->has_place && keeps_one_place(w) && !is_in_place(w, n)) {
+    if (w->is_queued && keeps_one_queue(w) && !is_in_place(w, n)) {
         move(w);
     }
     r = connect_if_needed(w);
@@ -253,11 +253,11 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
     r = hf__conn_wait(&w->conn, w->pointers, n, limit, NULL);
     if (r == HF_OK) {
         note_queue(w, n);
-    } else if (w->has_place) {
+    } else if (w->is_queued) {
         /* A store drops who keeps a place and does not wait: a stopped
          * process, or one whose own try took long; and a connection may just
          * be lost. Wait afresh. */
-        w->has_place = false;
+        w->is_queued = false;
         hf__conn_close(&w->conn);
         r = HF_OK;
     }

@@ -50,9 +50,9 @@ struct hf__watcher {
     enum hf__watcher_call call;
     bool is_closing;
     atomic_bool is_elsewhere; /* as hf__session's */
-    bool has_place; /* the thread's: the store may keep one, that of: */
-    struct hf__watch place;
-    char place_key[HF__KEY_MAX];
+    bool is_queued; /* the thread's: the store may keep one, that of: */
+    struct hf__watch queue;
+    char queue_key[HF__KEY_MAX];
     struct hf__watch copies[HF__WATCH_MAX];
     struct hf__watch *pointers[HF__WATCH_MAX];
     char keys[HF__WATCH_MAX][HF__KEY_MAX]; /* a contender may leave any time */

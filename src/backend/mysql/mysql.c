@@ -7,8 +7,8 @@
 #include "src/backend/mysql/mysql.h"
 
 #include "src/backend/mysql/galera.h"
-#include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
+#include "src/backend/mysql/target.h"
 
 #include <stdlib.h>
 
@@ -81,7 +81,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     hf__table_begin(&s->t, deadline, err);
     r = hf__wire_init(s);
     if (r == HF_OK) {
-        r = hf__mysql_place_connect(s, url, allow, deadline);
+        r = hf__mysql_target_connect(s, url, allow, deadline);
     }
     if (r == HF_OK) {
         s->t.ways = &hf__mysql_ways;

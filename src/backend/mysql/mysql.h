@@ -2,7 +2,7 @@
 /*
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
- * table; wire connect login errors settings place galera are the connection,
+ * table; wire connect login errors settings target galera are the connection,
  * pair primary promote view peer takeover that to one of several that replicate
  * each other, sql what goes into a statement, schema shape row the tables;
  * batch is execute(), hot for names with one holder, crowded for those with

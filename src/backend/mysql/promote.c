@@ -11,8 +11,8 @@
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
-#include "src/backend/mysql/place.h"
 #include "src/backend/mysql/row.h"
+#include "src/backend/mysql/target.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
 

@@ -5,8 +5,8 @@
  * connection. Called by any thread.
  */
 #include "src/backend/mysql/mysql.h"
-#include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
+#include "src/backend/mysql/target.h"
 #include "src/backend/mysql_row/row.h"
 #include "src/backend/mysql_session/session.h"
 #include "src/backend/registry.h"

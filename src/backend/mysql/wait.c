@@ -40,9 +40,9 @@ static void add_name(struct hf__text *t, const struct hf__parked *p,
                      enum hf__question q)
 {
     if (q == HF__ASK_TURN) {
-        hf__mysql_wake_lock_of_turn(t, &p->place.key);
+        hf__mysql_wake_lock_of_turn(t, &p->queue.key);
     } else if (q == HF__ASK_OWN_WAKE_LOCK) {
-        hf__mysql_wake_lock_of_ticket(t, &p->place.ticket);
+        hf__mysql_wake_lock_of_ticket(t, &p->queue.ticket);
     } else if (p->sight.is_ticket) {
         hf__mysql_wake_lock_of_ticket(t, &p->sight.wake_lock);
     } else {
@@ -91,7 +91,7 @@ static int ask(void *state, struct hf__parked *p, enum hf__question q,
                int64_t ms)
 {
     struct hf__mysql *s = state;
-    struct hf__watch *w[1] = {&p->place};
+    struct hf__watch *w[1] = {&p->queue};
     int r;
 
     hf__text_clear(&s->sql);
@@ -144,13 +144,13 @@ static int dead(void *state)
 /* ---- leaving */
 
 /* Its ticket lives on for a while, as of one that asks when this is begun. */
-static void write_stamp(struct hf__text *sql, const struct hf__watch *place)
+static void write_stamp(struct hf__text *sql, const struct hf__watch *queue)
 {
     hf__text_add(sql, ";UPDATE holdfast_ticket FORCE INDEX(PRIMARY) "
                       "SET asked=" HF__SQL_NOW " WHERE name_key=");
-    hf__text_key(sql, &place->key);
+    hf__text_key(sql, &queue->key);
     hf__text_add(sql, " AND token=");
-    hf__text_token(sql, &place->ticket);
+    hf__text_token(sql, &queue->ticket);
 }
 
 static void write_release(struct hf__text *sql, const struct hf__parked *p)
@@ -183,7 +183,7 @@ static int leave(void *state, struct hf__parked *p)
     hf__mysql_packet_begin(s);
     hf__text_add(&s->sql, "SET SESSION wait_timeout=28800");
     if (p->has_own_wake_lock) {
-        write_stamp(&s->sql, &p->place);
+        write_stamp(&s->sql, &p->queue);
     }
     if (has_lock) {
         hf__text_add(&s->sql, ";");

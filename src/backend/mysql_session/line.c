@@ -11,8 +11,8 @@
 #include "src/backend/mysql_session/session.h"
 
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/place.h"
 #include "src/backend/mysql/row.h"
+#include "src/backend/mysql/target.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -239,7 +239,8 @@ int hf__ul_line_connect(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     hf__list_init(&line->locks);
     hf__list_init(&line->in_link);
     line->is_busy = true;
-    r = hf__mysql_place_connect(s, f->link->url, f->link->allow, s->t.deadline);
+    r = hf__mysql_target_connect(s, f->link->url, f->link->allow,
+                                 s->t.deadline);
     r = r == HF_OK ? judge(f) : r;
     r = r == HF_OK ? set_lease(f) : r;
     r = r == HF_OK ? register_line(f, line) : r;

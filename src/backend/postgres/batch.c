@@ -9,7 +9,7 @@
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/hot.h"
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/rand.h"

@@ -2,7 +2,7 @@
 /*
  * Connecting to an address, up to the server's yes. What libpq takes from its
  * surroundings, its variables and files, is overridden. Which address is
- * decided elsewhere (place.c). Called by the session's thread.
+ * decided elsewhere (target.c). Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/login.h"

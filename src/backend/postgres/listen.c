@@ -6,7 +6,7 @@
  * thread.
  */
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 #include "src/backend/table/name.h"
 
 #include <poll.h>
@@ -89,7 +89,7 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
         hf__table_rest(&s->t, deadline); /* it would be told to somebody else */
         return HF_OK;
     }
-    r = hf__pg_place_look(s);
+    r = hf__pg_target_check(s);
     if (r == HF_OK && !s->is_listening) {
         r = start(s, &listener);
     }

@@ -6,7 +6,7 @@
 #ifndef HF_BACKEND_POSTGRES_LOGIN_H
 #define HF_BACKEND_POSTGRES_LOGIN_H
 
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 
 /* What has come, and is not read yet. */
 enum hf__pg_asked {

@@ -6,7 +6,7 @@
  */
 #include "src/backend/postgres/postgres.h"
 
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 
 /* As long as a statement takes at most, and a second. */
 #define HAUNTS_MS 6000
@@ -51,7 +51,7 @@ static int open_session(void *state, const struct hf__url *url,
 
     hf__table_begin(&s->t, deadline, err);
     r = hf__pg_wire_init(s);
-    r = r == HF_OK ? hf__pg_place_connect(s, url, allow) : r;
+    r = r == HF_OK ? hf__pg_target_connect(s, url, allow) : r;
     s->t.ways = &hf__pg_ways;
     s->t.has_wake_locks = !s->server.is_pooled; /* else they may be another's */
     s->t.server_id = s->server.server_id;

@@ -7,7 +7,7 @@
  * session's thread when it opens.
  */
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
 #include "src/base/map.h"

@@ -3,7 +3,7 @@
  * The highest timeline of each system that this process has met: a server of a
  * lower one is the primary no more, whatever it answers. Called by any thread.
  */
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -51,7 +51,7 @@ uint32_t hf__pg_highest_of(uint64_t system)
     return highest == NULL ? 0 : *highest;
 }
 
-int hf__pg_place_look(struct hf__pg *s)
+int hf__pg_target_check(struct hf__pg *s)
 {
     if (s->server.timeline >= hf__pg_highest_of(s->server.system)) {
         return HF_OK;

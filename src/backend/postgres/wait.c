@@ -55,10 +55,10 @@ static int64_t lock_of(const struct hf__pg *s, const struct hf__parked *p,
                        enum hf__question q)
 {
     if (q == HF__ASK_TURN) {
-        return turn_of(s, &p->place.key);
+        return turn_of(s, &p->queue.key);
     }
     if (q == HF__ASK_OWN_WAKE_LOCK) {
-        return wake_lock_of_ticket(&p->place.ticket);
+        return wake_lock_of_ticket(&p->queue.ticket);
     }
     return p->sight.is_ticket ? wake_lock_of_ticket(&p->sight.wake_lock)
                               : hf__pg_wake_lock_of(&p->sight.wake_lock);
@@ -97,7 +97,7 @@ static int ask(void *state, struct hf__parked *p, enum hf__question q,
                int64_t ms)
 {
     struct hf__pg *s = state;
-    const struct hf__key *key = &p->place.key;
+    const struct hf__key *key = &p->queue.key;
 
     hf__pg_begin_packet(s);
     if (q != HF__ASK_LOOK) {
@@ -200,7 +200,7 @@ static void ask_seen(struct hf__pg *s, struct hf__watch *const w[], int n)
 static int leave(void *state, struct hf__parked *p)
 {
     struct hf__pg *s = state;
-    struct hf__watch *w[1] = {&p->place};
+    struct hf__watch *w[1] = {&p->queue};
     int64_t lock;
     int r;
 

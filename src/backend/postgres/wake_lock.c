@@ -46,24 +46,24 @@ bool hf__pg_wake_lock_is_had(const struct hf__pg *s,
 int64_t hf__pg_wake_lock_take(struct hf__pg *s, const struct hf__token *token)
 {
     uint64_t wake_lock = (uint64_t)hf__pg_wake_lock_of(token);
-    int place = find_wake_lock(s, 0);
+    int index = find_wake_lock(s, 0);
 
-    if (!s->t.has_wake_locks || place < 0 ||
+    if (!s->t.has_wake_locks || index < 0 ||
         hf__pg_wake_lock_is_had(s, token)) {
         return 0;
     }
-    s->wake_locks[place] = wake_lock;
+    s->wake_locks[index] = wake_lock;
     return (int64_t)wake_lock;
 }
 
 bool hf__pg_wake_lock_forget(struct hf__pg *s, const struct hf__token *token)
 {
-    int place = find_wake_lock(s, (uint64_t)hf__pg_wake_lock_of(token));
+    int index = find_wake_lock(s, (uint64_t)hf__pg_wake_lock_of(token));
 
-    if (place >= 0) {
-        s->wake_locks[place] = 0;
+    if (index >= 0) {
+        s->wake_locks[index] = 0;
     }
-    return place >= 0;
+    return index >= 0;
 }
 
 /* ---- letting go */

@@ -10,7 +10,7 @@
 #include "src/backend/postgres/wire.h"
 
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -128,7 +128,7 @@ int hf__pg_send(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
     int left = 0;
-    int r = hf__pg_place_look(s);
+    int r = hf__pg_target_check(s);
 
     if (r != HF_OK) {
         return r;
@@ -360,7 +360,7 @@ int hf__pg_look(struct hf__pg *s)
     struct pollfd fd = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
     const char *standby = NULL;
 
-    if (hf__pg_place_look(s) != HF_OK) {
+    if (hf__pg_target_check(s) != HF_OK) {
         return HF_EUNAVAIL;
     }
     if (poll(&fd, 1, 0) == 0) {

@@ -8,7 +8,7 @@
 #ifndef HF_BACKEND_REDIS_PEER_H
 #define HF_BACKEND_REDIS_PEER_H
 
-#include "src/backend/redis/place.h"
+#include "src/backend/redis/target.h"
 #include "src/backend/redis/wire.h"
 #include "src/base/wake.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the store redis://, as the files of this folder share it:
- * redis.c opens and closes; wire tls place dial peer greet errors are the
+ * redis.c opens and closes; wire tls target dial peer greet errors are the
  * connection, said sentinel who is the primary, ask answer (and lua/) the
  * operations, scan the names; redlock/ uses them too. execute (by confirm) is
  * execute() and cell(), wait (by looks) is waiting, survey is list() and gc(),

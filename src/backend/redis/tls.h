@@ -7,7 +7,7 @@
 #ifndef HF_BACKEND_REDIS_TLS_H
 #define HF_BACKEND_REDIS_TLS_H
 
-#include "src/backend/redis/place.h"
+#include "src/backend/redis/target.h"
 
 #include <sys/types.h>
 

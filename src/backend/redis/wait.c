@@ -25,7 +25,7 @@
  * what was kept for it goes to the next. */
 #define TRIAL_MS 100
 
-static bool is_same_place(const struct hf__arm *a, const struct hf__watch *w)
+static bool is_same_queue(const struct hf__arm *a, const struct hf__watch *w)
 {
     struct hf__key key = hf__arm_key(a);
 
@@ -40,11 +40,11 @@ static struct hf__arm *find(struct hf__armed *p, const struct hf__watch *w,
                             int *at)
 {
     for (int i = 0; i < p->n; i++) {
-        int place = (*at + i) % p->n;
-        struct hf__arm *a = &p->list[place];
+        int near_index = (*at + i) % p->n;
+        struct hf__arm *a = &p->list[near_index];
 
-        if (!a->is_wanted && !a->is_leaving && is_same_place(a, w)) {
-            *at = place + 1;
+        if (!a->is_wanted && !a->is_leaving && is_same_queue(a, w)) {
+            *at = near_index + 1;
             return a;
         }
     }
@@ -94,7 +94,7 @@ static bool is_shared(const struct hf__armed *p, const struct hf__arm *a)
     for (int i = 0; i < p->n; i++) {
         const struct hf__arm *other = &p->list[i];
 
-        if (other != a && other->is_wanted && is_same_place(other, &a->watch)) {
+        if (other != a && other->is_wanted && is_same_queue(other, &a->watch)) {
             return true;
         }
     }
@@ -190,7 +190,7 @@ static void tell_fired(struct hf__armed *p, struct hf__watch *w[], int n)
         struct hf__arm *a = &p->list[i];
 
         for (int j = 0; a->has_fired && !a->was_told && j < n; j++) {
-            if (!w[j]->has_fired && is_same_place(a, w[j])) {
+            if (!w[j]->has_fired && is_same_queue(a, w[j])) {
                 w[j]->has_fired = true;
                 a->was_told = true;
                 a->due = tried;

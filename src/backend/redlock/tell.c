@@ -84,8 +84,8 @@ static bool is_silent(const struct hf__voter *m, hf__time now)
            hf__between_ns(m->silent_from, now) >= SILENT_MS * HF__MS;
 }
 
-static int name_place(const struct hf__redlock *s, int member, char *to,
-                      size_t size)
+static int name_target(const struct hf__redlock *s, int member, char *to,
+                       size_t size)
 {
     const struct hf__target *t = &s->members[member].target;
 
@@ -130,7 +130,7 @@ int hf__members_tell(const struct hf__redlock *s, int status, hf_error *err)
     int majority = hf__redlock_majority(s);
 
     if (!tell_each(s, why, room, say_why)) {
-        (void)tell_each(s, why, room, name_place);
+        (void)tell_each(s, why, room, name_target);
         size_t used = strlen(why);
 
         (void)snprintf(why + used, sizeof why - used, ": ");

@@ -188,7 +188,7 @@ static int read_row(const struct hf__table_row *r, struct hf__table_name *n)
 }
 
 /* Their numbers are their age; grants are in the order of slots before. */
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct hf__participant *x = *(struct hf__participant *const *)a;
     const struct hf__participant *y = *(struct hf__participant *const *)b;
@@ -201,7 +201,7 @@ static void sort(struct hf__participants *p)
 {
     if (p->n > 1) {
         qsort(p->list, (size_t)p->n, sizeof(struct hf__participant *),
-              by_place);
+              by_position);
     }
 }
 

@@ -27,7 +27,7 @@ static const struct hf__participant *find(const struct hf__participants *in,
 }
 
 /* Its own ticket's place among those who count; −1: it is not there. */
-static int place_of(const struct view *v)
+static int position_of(const struct view *v)
 {
     const struct hf__holders_waiters *s = &v->contenders.all;
 
@@ -45,7 +45,7 @@ static int place_of(const struct view *v)
 static int ticket_before(const struct view *v)
 {
     const struct hf__holders_waiters *s = &v->contenders.all;
-    int own = place_of(v);
+    int own = position_of(v);
     int last = own >= 0 ? own - 1 : s->n_waiters - 1;
 
     if (own >= 0 && v->watch->lock_mode.mode != HF__MODE_SHARED) {

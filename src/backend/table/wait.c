@@ -102,7 +102,7 @@ static int take_replies(struct hf__table_head *t)
     r = t->ways->hear(t, q, &answer);
     take_answer(p, q, &answer);
     p->is_short = p->is_short || q != HF__ASK_LOOK;
-    return r == HF_OK ? see(t, &p->place) : r;
+    return r == HF_OK ? see(t, &p->queue) : r;
 }
 
 /* Take the replies of the packet under way, if they come by then. */
@@ -127,7 +127,7 @@ static int hear(struct hf__table_head *t, hf__time until, bool *ret_is_heard)
 
 /* ---- places */
 
-static bool is_same_place(const struct hf__watch *a, const struct hf__watch *b)
+static bool is_same_queue(const struct hf__watch *a, const struct hf__watch *b)
 {
     return hf__key_compare(&a->key, &b->key) == 0 &&
            hf__token_equal(&a->ticket, &b->ticket) &&
@@ -165,7 +165,7 @@ static int let_go(struct hf__table_head *t)
     if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_wake_lock)) {
         r = say_farewell(t);
     }
-    p->is_placed = false;
+    p->is_queued = false;
     p->is_short = false;
     p->has_turn = false;
     p->has_own_wake_lock = false;
@@ -177,12 +177,12 @@ int hf__parked_leave(struct hf__table_head *t)
     struct hf__parked *p = &t->parked;
     int r;
 
-    if (!p->is_placed) {
+    if (!p->is_queued) {
         return HF_OK;
     }
     r = let_go(t);
     t->grace_ms = 0;
-    return r == HF_OK && p->is_placed ? t->ways->dead(t) : r;
+    return r == HF_OK && p->is_queued ? t->ways->dead(t) : r;
 }
 
 /* Is it to be told now? */
@@ -205,7 +205,7 @@ static bool must_fire(struct hf__parked *p)
 /* HF__ASK_NOTHING: there is no wake lock to ask for. */
 static enum hf__question choose(const struct hf__parked *p)
 {
-    bool has_ticket = !hf__token_is_zero(&p->place.ticket);
+    bool has_ticket = !hf__token_is_zero(&p->queue.ticket);
     bool is_in_vain;
 
     if (has_ticket ? !p->has_own_wake_lock : !p->has_turn) {
@@ -263,12 +263,12 @@ static int start(struct hf__table_head *t, const struct hf__watch *watch)
     return ask(t, q == HF__ASK_NOTHING ? HF__ASK_LOOK : q);
 }
 
-static int take_place(struct hf__table_head *t, const struct hf__watch *watch)
+static int take_queue(struct hf__table_head *t, const struct hf__watch *watch)
 {
     struct hf__parked *p = &t->parked;
-    bool is_same = p->is_placed && is_same_place(&p->place, watch);
-    bool is_new = !is_same || p->has_fired || p->place.fence != watch->fence ||
-                  !hf__token_equal(&p->place.token, &watch->token);
+    bool is_same = p->is_queued && is_same_queue(&p->queue, watch);
+    bool is_new = !is_same || p->has_fired || p->queue.fence != watch->fence ||
+                  !hf__token_equal(&p->queue.token, &watch->token);
     int r = is_same ? HF_OK : hf__parked_leave(t);
 
     if (r != HF_OK) {
@@ -278,10 +278,10 @@ static int take_place(struct hf__table_head *t, const struct hf__watch *watch)
         p->told_fence = 0;
         p->unheld = (struct hf__token){{0}};
     }
-    p->place = *watch;
+    p->queue = *watch;
     memcpy(p->key, watch->key.bytes, watch->key.length);
-    p->place.key.bytes = p->key;
-    p->is_placed = true;
+    p->queue.key.bytes = p->key;
+    p->is_queued = true;
     p->has_fired = false;
     return is_new ? start(t, watch) : HF_OK;
 }
@@ -327,7 +327,7 @@ static bool is_over(struct hf__table_head *t)
 static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
 {
     struct hf__parked *p = &t->parked;
-    int r = take_place(t, watch);
+    int r = take_queue(t, watch);
 
     while (r == HF_OK && !p->has_fired && !is_over(t)) {
         r = step(t);
@@ -403,7 +403,7 @@ int hf__parked_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
     int r;
 
     if (n == 0) {
-        r = p->is_placed ? let_go(t) : HF_OK;
+        r = p->is_queued ? let_go(t) : HF_OK;
         t->grace_ms = 0;
         return r;
     }

@@ -71,9 +71,9 @@ struct hf__parked {
     int64_t look_ms; /* between looks at what has no wake lock */
     bool is_coarse;  /* an answer may come later than was asked for */
 
-    struct hf__watch place; /* whose queue it is in: key, ticket, lock mode */
+    struct hf__watch queue; /* whose queue it is in: key, ticket, lock mode */
     char key[HF__TABLE_KEY_MAX];
-    bool is_placed;
+    bool is_queued;
     bool is_short; /* the server waits for us for a second only */
     bool has_turn;
     bool has_own_wake_lock;

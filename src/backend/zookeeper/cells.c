@@ -342,8 +342,8 @@ int hf__zk_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     int r = hf__zk_ready(&a.s->front, deadline, err);
 
     if (r == HF_OK) {
-        (void)hf__zk_prefix_path(a.s->place.chroot, &op->key, a.folder);
-        (void)hf__zk_name_path(a.s->place.chroot, &op->key, a.path);
+        (void)hf__zk_prefix_path(a.s->url.chroot, &op->key, a.folder);
+        (void)hf__zk_name_path(a.s->url.chroot, &op->key, a.path);
         run(&a);
         return a.dead;
     }

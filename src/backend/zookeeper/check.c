@@ -340,7 +340,7 @@ static void check_hosts(struct checking *c)
     char hosts[HF__ZK_HOSTS_MAX];
     char *rest = hosts;
 
-    (void)snprintf(hosts, sizeof hosts, "%s", c->s->place.hosts);
+    (void)snprintf(hosts, sizeof hosts, "%s", c->s->url.hosts);
     if (strchr(hosts, ',') == NULL) {
         return; /* it has been asked */
     }
@@ -361,8 +361,8 @@ static void check_session(struct checking *c)
     (void)snprintf(remedy, sizeof remedy,
                    "%d ms were asked for: see tickTime, minSessionTimeout and "
                    "maxSessionTimeout of the server",
-                   c->s->place.timeout_ms);
-    tell_if(c, "session_timeout", value, given_ms == c->s->place.timeout_ms,
+                   c->s->url.timeout_ms);
+    tell_if(c, "session_timeout", value, given_ms == c->s->url.timeout_ms,
             remedy);
 }
 
@@ -413,7 +413,7 @@ static int find_folder(struct checking *c, int *ret_rc)
 {
     int r = HF_OK;
 
-    (void)snprintf(c->folder, sizeof c->folder, "%s", c->s->place.chroot);
+    (void)snprintf(c->folder, sizeof c->folder, "%s", c->s->url.chroot);
     for (;;) {
         r = try_to_write(c, ret_rc);
         if (r != HF_OK || *ret_rc != ZNONODE || c->folder[0] == '\0') {
@@ -426,7 +426,7 @@ static int find_folder(struct checking *c, int *ret_rc)
 static void tell_folder(struct checking *c, int rc)
 {
     const char *shown = c->folder[0] == '\0' ? "/" : c->folder;
-    bool is_all = strcmp(c->folder, c->s->place.chroot) == 0;
+    bool is_all = strcmp(c->folder, c->s->url.chroot) == 0;
     char value[512];
     char took[64];
 
@@ -436,7 +436,7 @@ static void tell_folder(struct checking *c, int rc)
     if (rc == ZOK && !is_all) {
         (void)snprintf(value, sizeof value,
                        "%.200s, to be made at the first need",
-                       c->s->place.chroot);
+                       c->s->url.chroot);
     }
     hf__report_tell(
         &c->report, "chroot", value, rc == ZOK ? HF_FINE : HF_UNFIT,
@@ -517,7 +517,7 @@ int hf__zk_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     int r = hf__zk_ready(&s->front, deadline, err);
 
     if (r == HF_BUSY) {
-        return hf__fail(err, HF_EUNAVAIL, "%s: not connected", s->place.hosts);
+        return hf__fail(err, HF_EUNAVAIL, "%s: not connected", s->url.hosts);
     }
     if (r != HF_OK) {
         return r;

@@ -230,7 +230,7 @@ static void take_turn(struct hf__zk_task *t)
 
 void hf__zk_leave_worn(struct hf__zk_task *t)
 {
-    int32_t own = t->line.claims[t->place].child.sequence;
+    int32_t own = t->line.claims[t->position].child.sequence;
     int n_others = t->line.n_fresh - (hf__zk_is_worn(own) ? 0 : 1);
 
     t->verdict = HF_BUSY;

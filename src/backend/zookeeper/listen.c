@@ -66,7 +66,7 @@ static void path_of(const struct hf__zk *s, const struct hf__key *key,
 {
     char folder[HF__ZK_FOLDER_MAX];
 
-    (void)hf__zk_name_path(s->place.chroot, key, folder);
+    (void)hf__zk_name_path(s->url.chroot, key, folder);
     hf__zk_child_path(folder, name, to);
 }
 

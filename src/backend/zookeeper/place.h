@@ -15,7 +15,7 @@
 
 enum hf__zk_recipe { HF__ZK_FAIR, HF__ZK_SIMPLE };
 
-struct hf__zk_place {
+struct hf__zk_url {
     char hosts[HF__ZK_HOSTS_MAX];   /* "h1:2181,[::1]:2182" */
     char chroot[HF__ZK_CHROOT_MAX]; /* "" or "/a/b" */
     enum hf__zk_recipe recipe;
@@ -25,7 +25,7 @@ struct hf__zk_place {
 extern const char *const hf__zk_options[];
 
 /* HF_OK, or HF_EINVAL naming the option. Asks nobody. */
-HF_MUST_CHECK int hf__zk_place_read(const struct hf__url *,
-                                    struct hf__zk_place *, hf_error *);
+HF_MUST_CHECK int hf__zk_url_read(const struct hf__url *, struct hf__zk_url *,
+                                  hf_error *);
 
 #endif

@@ -67,12 +67,12 @@ static void judge_slot(struct hf__zk_task *t, uint64_t born)
 {
     int taken = hf__zk_line_find_taken(&t->line, t->own.slot_name);
 
-    t->place = hf__zk_line_find(&t->line, t->own.name);
-    if (t->place < 0 || taken < 0) {
+    t->position = hf__zk_line_find(&t->line, t->own.name);
+    if (t->position < 0 || taken < 0) {
         hf__zk_start_anew(t); /* somebody has broken it */
     } else if (hf__zk_is_worn(t->line.taken[taken].child.sequence)) {
         hf__zk_leave_worn(t);
-    } else if (t->line.taken[taken].claim == t->place) {
+    } else if (t->line.taken[taken].claim == t->position) {
         t->own.slot = t->slot;
         hf__zk_granted(t, born);
     } else {
@@ -104,7 +104,7 @@ static void wait_or_leave(struct hf__zk_task *t);
  * looks. */
 static void choose_slot(struct hf__zk_task *t)
 {
-    t->slot = hf__zk_line_free_slot(&t->line, t->place);
+    t->slot = hf__zk_line_free_slot(&t->line, t->position);
     if (t->slot < 0) {
         wait_or_leave(t);
         return;
@@ -120,7 +120,7 @@ static void choose_slot(struct hf__zk_task *t)
 /* Has nobody entered since it was made? */
 static bool is_sure(const struct hf__zk_task *t)
 {
-    int32_t own = t->line.claims[t->place].child.sequence;
+    int32_t own = t->line.claims[t->position].child.sequence;
 
     if (t->born == 0) {
         return false;
@@ -166,7 +166,7 @@ static void take_queue(struct hf__zk_task *t)
  * could go on for ever. */
 static bool is_to_wait(const struct hf__zk_task *t)
 {
-    int stream = hf__zk_line_stream(&t->line, t->place);
+    int stream = hf__zk_line_stream(&t->line, t->position);
     struct hf__contender one = {.slot = -1};
     struct hf__holders_waiters before = {&one, stream < 0 ? 0 : 1, NULL, 0};
 
@@ -213,7 +213,7 @@ static bool may_go_again(struct hf__zk_task *t)
 
 static void decide_by_line(struct hf__zk_task *t)
 {
-    switch (t->line.claims[t->place].entry) {
+    switch (t->line.claims[t->position].entry) {
     case HF__ENTRY_OPEN:
         enter(t);
         return;
@@ -232,8 +232,8 @@ static void look_again(struct hf__zk_task *t);
 
 void hf__zk_decide(struct hf__zk_task *t)
 {
-    t->place = hf__zk_line_find(&t->line, t->own.name);
-    if (t->place < 0) {
+    t->position = hf__zk_line_find(&t->line, t->own.name);
+    if (t->position < 0) {
         hf__zk_start_anew(t);
     } else if (t->own.stage == HF__ZK_GRANTED) {
         hf__zk_granted(t, t->own.fence);
@@ -241,7 +241,7 @@ void hf__zk_decide(struct hf__zk_task *t)
         look_again(t);
     } else if ((t->verdict = hf__zk_judge_lock(t)) != HF_OK) {
         hf__zk_withdraw(t);
-    } else if (hf__zk_is_worn(t->line.claims[t->place].child.sequence)) {
+    } else if (hf__zk_is_worn(t->line.claims[t->position].child.sequence)) {
         hf__zk_leave_worn(t);
     } else {
         decide_by_line(t);

@@ -315,7 +315,7 @@ static size_t prepare_alone(struct hf__zk_task *t, struct hf__zk *s,
     t->op = op;
     t->folder = folder;
     t->is_known = hf__zk_own_find(hf__zk_task_common(t), op, &t->own);
-    return hf__zk_name_path(s->place.chroot, &op->key, folder);
+    return hf__zk_name_path(s->url.chroot, &op->key, folder);
 }
 
 static bool prepare(struct hf__zk_task *t, struct hf__zk *s, struct hf__op *op)

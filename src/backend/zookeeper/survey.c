@@ -89,7 +89,7 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
     if (calls == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a request");
     }
-    (void)hf__zk_prefix_path(s->place.chroot, prefix, path);
+    (void)hf__zk_prefix_path(s->url.chroot, prefix, path);
     hf__zk_sync(calls, 1, path); /* else the server may be behind the others */
     hf__zk_children(calls, 0, path, NULL);
     r = hf__zk_await(calls, deadline, err);
@@ -259,7 +259,7 @@ struct cleaning {
 
 static void path_of(const struct cleaning *c, int i, char to[HF__ZK_FOLDER_MAX])
 {
-    (void)hf__zk_name_path(c->s->place.chroot, &c->keys[i], to);
+    (void)hf__zk_name_path(c->s->url.chroot, &c->keys[i], to);
 }
 
 /* HF_OK, or why not all is answered. */
@@ -398,7 +398,7 @@ int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     if (r != HF_OK || left == 0) {
         return r;
     }
-    (void)hf__zk_prefix_path(c.s->place.chroot, prefix, c.folder);
+    (void)hf__zk_prefix_path(c.s->url.chroot, prefix, c.folder);
     c.keys = keys.list + at;
     c.n = left < LOOKED_AT ? (int)left : LOOKED_AT;
     r = clean(&c);

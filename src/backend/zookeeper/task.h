@@ -84,7 +84,7 @@ struct hf__zk_task {
     uint64_t entered; /* the fence, while the folder is being vetted */
     int slot;         /* that is being taken */
     int candidate;    /* in the line: may be ours */
-    int place;        /* in the line: is ours */
+    int position;     /* in the line: is ours */
     const struct hf__zk_task *proof; /* RENEW: whose write shows that the
                                         session lives */
 
@@ -163,7 +163,7 @@ enum { HF__ZK_ATTEMPTS_MAX = 6 };
 
 static inline bool hf__zk_is_simple(const struct hf__zk_task *t)
 {
-    return t->s->place.recipe == HF__ZK_SIMPLE;
+    return t->s->url.recipe == HF__ZK_SIMPLE;
 }
 
 /* An acquire that will not wait. */

@@ -27,8 +27,8 @@
  */
 
 /* It is in line, and its place is not watched. */
-static bool find_place(struct hf__zk *s, const struct hf__zk_wait *w,
-                       struct hf__zk_own *own)
+static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
+                          struct hf__zk_own *own)
 {
     struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
 
@@ -48,10 +48,10 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     char folder[HF__ZK_FOLDER_MAX];
     char path[HF__ZK_PATH_MAX];
 
-    if (!find_place(s, w, &own)) {
+    if (!find_position(s, w, &own)) {
         return false;
     }
-    (void)hf__zk_name_path(s->place.chroot, &w->wish.key, folder);
+    (void)hf__zk_name_path(s->url.chroot, &w->wish.key, folder);
     hf__zk_child_path(folder, own.name, path);
     hf__zk_watch_drop(w->own_watch); /* one that has fired says so for ever */
     w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->front)
@@ -66,8 +66,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
 
 /* HF_BUSY: one has changed meanwhile; HF_ENOMEM: there is no room for a watch;
  * negative: the session is not there. */
-static int watch_places(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
-                        hf__time deadline, hf_error *err)
+static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
+                           hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
     struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
@@ -105,20 +105,20 @@ static int watch_places(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
 /* ---- looking */
 
 /* It was let in; of slots, one may have been left there by who is gone. */
-static bool can_enter(const struct hf__zk_line *line, int place,
+static bool can_enter(const struct hf__zk_line *line, int position,
                       const struct hf__zk_own *own)
 {
-    const struct hf__zk_claim *claim = &line->claims[place];
+    const struct hf__zk_claim *claim = &line->claims[position];
 
     return claim->entry == HF__ENTRY_OPEN &&
            (claim->child.lock_mode.mode != HF__MODE_SLOTS ||
             own->slot_name[0] != '\0' ||
-            hf__zk_line_free_slot(line, place) >= 0);
+            hf__zk_line_free_slot(line, position) >= 0);
 }
 
-static int64_t look_ms(const struct hf__zk_line *line, int place)
+static int64_t look_ms(const struct hf__zk_line *line, int position)
 {
-    int before = place - line->n_in;
+    int before = position - line->n_in;
 
     before = before < 1 ? 1 : before;
     return LOOK_MS * (int64_t)(before > LOOKS_MAX ? LOOKS_MAX : before);
@@ -131,28 +131,28 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
     struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
     struct hf__zk_ahead ahead;
     struct hf__zk_own own;
-    int place;
+    int position;
 
     if (!hf__zk_own_find(hf__zk_common(&s->front), &op, &own)) {
         return true; /* it has to queue anew */
     }
-    place = hf__zk_line_find(line, own.name);
-    if (place < 0 || line->claims[place].entry == HF__ENTRY_MISFIT ||
-        line->has_lock || can_enter(line, place, &own)) {
-        if (place >= 0 && line->claims[place].entry == HF__ENTRY_OPEN) {
+    position = hf__zk_line_find(line, own.name);
+    if (position < 0 || line->claims[position].entry == HF__ENTRY_MISFIT ||
+        line->has_lock || can_enter(line, position, &own)) {
+        if (position >= 0 && line->claims[position].entry == HF__ENTRY_OPEN) {
             hf__zk_own_call(hf__zk_common(&s->front), &op.token, &op.key);
         }
         return true;
     }
-    ahead = hf__zk_line_ahead(line, place);
+    ahead = hf__zk_line_ahead(line, position);
     w->sight = ahead.sight;
-    w->is_next = place == 1;
+    w->is_next = position == 1;
     if (ahead.who >= 0) {
         memcpy(w->ahead, line->claims[ahead.who].name,
                strlen(line->claims[ahead.who].name) + 1);
     }
     if (ahead.sight == HF__ZK_SEE_DATA) {
-        w->look_at = hf__after_ms(hf__now(), look_ms(line, place));
+        w->look_at = hf__after_ms(hf__now(), look_ms(line, position));
     }
     return false;
 }
@@ -206,7 +206,7 @@ static int judge(struct hf__zk *s, struct hf__zk_wait *w,
 
 /* ---- one round for all that have to look */
 
-static bool has_lost_place(const struct hf__zk_wait *w)
+static bool has_lost_position(const struct hf__zk_wait *w)
 {
     return w->own_watch != NULL && hf__zk_watch_has_fired(w->own_watch);
 }
@@ -219,8 +219,9 @@ static bool has_news(const struct hf__zk_wait *w)
 
 static bool has_to_look(const struct hf__zk_wait *w, hf__time now)
 {
-    return !w->has_fired && (!w->is_armed || has_news(w) || has_lost_place(w) ||
-                             !hf__before(now, w->look_at));
+    return !w->has_fired &&
+           (!w->is_armed || has_news(w) || has_lost_position(w) ||
+            !hf__before(now, w->look_at));
 }
 
 static bool must_look(const struct hf__zk_waits *p, hf__time now)
@@ -236,7 +237,7 @@ static bool must_look(const struct hf__zk_waits *p, hf__time now)
 static void folder_of(const struct hf__zk *s, const struct hf__zk_wait *w,
                       char to[HF__ZK_FOLDER_MAX])
 {
-    (void)hf__zk_name_path(s->place.chroot, &w->wish.key, to);
+    (void)hf__zk_name_path(s->url.chroot, &w->wish.key, to);
 }
 
 /* What it has to see. A claim has no children: to watch their list fires when
@@ -286,7 +287,7 @@ static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
 static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
                        const struct hf__zk_answer *a, int *r)
 {
-    bool is_simple = s->place.recipe == HF__ZK_SIMPLE;
+    bool is_simple = s->url.recipe == HF__ZK_SIMPLE;
 
     w->is_armed = a->rc == ZOK;
     if (hf__zk_is_short(a->rc)) {
@@ -438,7 +439,7 @@ static int look(struct hf__zk *s, hf__time deadline, hf_error *err)
         r = watch_all(s, lookers, n, deadline, err);
     }
     if (r == HF_OK) {
-        r = watch_places(s, lookers, n, deadline, err);
+        r = watch_positions(s, lookers, n, deadline, err);
     }
     hf__free(lookers);
     return r;
@@ -465,7 +466,7 @@ static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
             r = hf__zk_is_over(&s->front, err);
         }
     }
-    if (has_slept && has_any_fired(p) && s->place.recipe == HF__ZK_SIMPLE) {
+    if (has_slept && has_any_fired(p) && s->url.recipe == HF__ZK_SIMPLE) {
         hf__zk_pause(s,
                      hf__after_ms(hf__now(), hf__random_between(0, JITTER_MS)));
     }

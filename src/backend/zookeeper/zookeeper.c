@@ -32,17 +32,17 @@ const char *const hf__zk_options[] = {
     "recipe", "session_timeout", "tls", "ca", "cert",
     "key",    "password_file",   NULL};
 
-static int read_recipe(const struct hf__url *url, struct hf__zk_place *place,
+static int read_recipe(const struct hf__url *url, struct hf__zk_url *parts,
                        hf_error *err)
 {
     const char *given = hf__url_option(url, "recipe");
 
     if (given == NULL || strcmp(given, "fair") == 0) {
-        place->recipe = HF__ZK_FAIR;
+        parts->recipe = HF__ZK_FAIR;
         return HF_OK;
     }
     if (strcmp(given, "simple") == 0) {
-        place->recipe = HF__ZK_SIMPLE;
+        parts->recipe = HF__ZK_SIMPLE;
         return HF_OK;
     }
     return hf__fail(err, HF_EINVAL, "recipe: \"%s\" is none of fair, simple",
@@ -68,7 +68,7 @@ static int refuse_tls(const struct hf__url *url, hf_error *err)
     return HF_OK;
 }
 
-static int read_hosts(const struct hf__url *url, struct hf__zk_place *place,
+static int read_hosts(const struct hf__url *url, struct hf__zk_url *parts,
                       hf_error *err)
 {
     size_t length = 0;
@@ -82,11 +82,11 @@ static int read_hosts(const struct hf__url *url, struct hf__zk_place *place,
         const struct hf__url_host *host = &url->hosts[i];
         bool is_v6 = strchr(host->name, ':') != NULL;
         int added = snprintf(
-            place->hosts + length, sizeof place->hosts - length, "%s%s%s%s:%d",
+            parts->hosts + length, sizeof parts->hosts - length, "%s%s%s%s:%d",
             i > 0 ? "," : "", is_v6 ? "[" : "", host->name, is_v6 ? "]" : "",
             host->port == 0 ? HF__ZK_PORT : host->port);
 
-        if (added < 0 || (size_t)added >= sizeof place->hosts - length) {
+        if (added < 0 || (size_t)added >= sizeof parts->hosts - length) {
             return hf__fail(err, HF_EINVAL, "url: its hosts are too long");
         }
         length += (size_t)added;
@@ -111,7 +111,7 @@ static bool is_folder(const char *name, size_t length)
     return true;
 }
 
-static int read_chroot(const struct hf__url *url, struct hf__zk_place *place,
+static int read_chroot(const struct hf__url *url, struct hf__zk_url *parts,
                        hf_error *err)
 {
     size_t length = strlen(url->path);
@@ -120,12 +120,12 @@ static int read_chroot(const struct hf__url *url, struct hf__zk_place *place,
     while (length > 0 && at[length - 1] == '/') {
         length--;
     }
-    if (length >= sizeof place->chroot) {
+    if (length >= sizeof parts->chroot) {
         return hf__fail(err, HF_EINVAL, "url: its path is too long");
     }
-    memcpy(place->chroot, url->path, length);
-    place->chroot[length] = '\0';
-    for (at = place->chroot; *at != '\0';) {
+    memcpy(parts->chroot, url->path, length);
+    parts->chroot[length] = '\0';
+    for (at = parts->chroot; *at != '\0';) {
         size_t n = strcspn(at + 1, "/");
 
         if (*at != '/' || !is_folder(at + 1, n)) {
@@ -138,19 +138,19 @@ static int read_chroot(const struct hf__url *url, struct hf__zk_place *place,
     return HF_OK;
 }
 
-int hf__zk_place_read(const struct hf__url *url, struct hf__zk_place *place,
-                      hf_error *err)
+int hf__zk_url_read(const struct hf__url *url, struct hf__zk_url *parts,
+                    hf_error *err)
 {
     int64_t timeout_ms = TIMEOUT_MS;
     int r = refuse_tls(url, err);
 
-    r = r == HF_OK ? read_hosts(url, place, err) : r;
-    r = r == HF_OK ? read_chroot(url, place, err) : r;
-    r = r == HF_OK ? read_recipe(url, place, err) : r;
+    r = r == HF_OK ? read_hosts(url, parts, err) : r;
+    r = r == HF_OK ? read_chroot(url, parts, err) : r;
+    r = r == HF_OK ? read_recipe(url, parts, err) : r;
     r = r == HF_OK ? hf__url_duration(url, "session_timeout", TIMEOUT_MIN_MS,
                                       TIMEOUT_MAX_MS, &timeout_ms, err)
                    : r;
-    place->timeout_ms = (int)timeout_ms;
+    parts->timeout_ms = (int)timeout_ms;
     return r;
 }
 
@@ -423,13 +423,13 @@ static int zk_open(void *state, const struct hf__url *url, const char *allow,
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
     struct hf__zk *s = state;
-    struct hf__zk_target target = {.hosts = s->place.hosts, .user = url->user};
-    int r = hf__zk_place_read(url, &s->place, err);
+    struct hf__zk_target target = {.hosts = s->url.hosts, .user = url->user};
+    int r = hf__zk_url_read(url, &s->url, err);
 
     (void)allow;
     r = r == HF_OK ? hf__secret_read(url, &secret, err) : r;
     r = r == HF_OK ? check_login(url, &secret, err) : r;
-    target.timeout_ms = s->place.timeout_ms;
+    target.timeout_ms = s->url.timeout_ms;
     target.io_timeout_ms = io_timeout_ms(url);
     target.password = secret.is_given ? secret.text : NULL;
     r = r == HF_OK

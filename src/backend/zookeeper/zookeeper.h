@@ -27,7 +27,7 @@ struct hf__zk_pulse {
 struct hf__zk {
     struct hf__head head;
     struct hf__zk_front front;
-    struct hf__zk_place place;
+    struct hf__zk_url url;
     int members;   /* of the ensemble; 1: or not known */
     bool is_alone; /* it is, and said so */
     struct hf__zk_pulse pulse;

@@ -43,14 +43,14 @@ TEST(a_url_is_judged_before_anybody_is_asked)
 TEST(a_url_has_hosts_and_a_chroot)
 {
     HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
-    static struct hf__zk_place place;
+    static struct hf__zk_url place;
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf__url_parse("zookeeper://a,b:1,[::1]:2/c/d.e//?"
                             "recipe=simple&session_timeout=4s&tls=off",
                             &url, &err),
               HF_OK);
-    EXPECT_IS(hf__zk_place_read(url, &place, &err), HF_OK);
+    EXPECT_IS(hf__zk_url_read(url, &place, &err), HF_OK);
     EXPECT_TEXT(place.hosts, "a:2181,b:1,[::1]:2");
     EXPECT_TEXT(place.chroot, "/c/d.e");
     EXPECT_IS(place.recipe, HF__ZK_SIMPLE);

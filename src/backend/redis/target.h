@@ -4,8 +4,8 @@
  * redis+sentinel: URL says.
  * Thread: the session's.
  */
-#ifndef HF_BACKEND_REDIS_PLACE_H
-#define HF_BACKEND_REDIS_PLACE_H
+#ifndef HF_BACKEND_REDIS_TARGET_H
+#define HF_BACKEND_REDIS_TARGET_H
 
 #include "src/base/secret.h"
 #include "src/base/url.h"

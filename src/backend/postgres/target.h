@@ -2,8 +2,8 @@
 /*
  * From a URL to a session on the right server. Thread: the session's.
  */
-#ifndef HF_BACKEND_POSTGRES_PLACE_H
-#define HF_BACKEND_POSTGRES_PLACE_H
+#ifndef HF_BACKEND_POSTGRES_TARGET_H
+#define HF_BACKEND_POSTGRES_TARGET_H
 
 #include "src/backend/postgres/postgres.h"
 
@@ -11,14 +11,14 @@ extern const char *const hf__pg_options[];
 
 /* Of several hosts the one that takes writes and whose timeline is the highest;
  * head.facts and server are told. As open() of the contract. */
-HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
-                                       const struct hf__url *url,
-                                       const char *allow);
+HF_MUST_CHECK int hf__pg_target_connect(struct hf__pg *s,
+                                        const struct hf__url *url,
+                                        const char *allow);
 
 /* HF_OK; HF_EUNAVAIL: the process has met one of a higher timeline since, and
  * that server is the primary no more, whatever it answers. Nothing was sent,
  * and nothing can be. */
-HF_MUST_CHECK int hf__pg_place_look(struct hf__pg *s);
+HF_MUST_CHECK int hf__pg_target_check(struct hf__pg *s);
 
 /* The highest timeline of that system that was met, 0 if none was; the same
  * with this one (timeline.c). */

@@ -8,13 +8,13 @@
  * that could become the primary is, if no other is it. Called by the session's
  * thread when it opens.
  */
-#include "src/backend/mysql/place.h"
+#include "src/backend/mysql/target.h"
 
 #include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/schema.h"
 #include "src/backend/mysql/settings.h"
-#include "src/backend/table/place.h"
+#include "src/backend/table/target.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
 #include "src/base/secret.h"
@@ -219,8 +219,8 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
     return r;
 }
 
-int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
-                            const char *allow, hf__time deadline)
+int hf__mysql_target_connect(struct hf__mysql *s, const struct hf__url *url,
+                             const char *allow, hf__time deadline)
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
     struct hf__wire_target target = {

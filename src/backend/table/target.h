@@ -3,8 +3,8 @@
  * What URLs of servers of SQL tables have alike: the user, hosts or a unix
  * socket, TLS. Pure, but for the files that are looked at. Thread: any.
  */
-#ifndef HF_BACKEND_TABLE_PLACE_H
-#define HF_BACKEND_TABLE_PLACE_H
+#ifndef HF_BACKEND_TABLE_TARGET_H
+#define HF_BACKEND_TABLE_TARGET_H
 
 #include "src/base/url.h"
 

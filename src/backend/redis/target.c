@@ -3,7 +3,7 @@
  * What a URL says of its servers, judged before any of them is asked. Called
  * by the session's thread when it opens.
  */
-#include "src/backend/redis/place.h"
+#include "src/backend/redis/target.h"
 
 #include "src/base/error.h"
 

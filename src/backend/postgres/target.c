@@ -9,9 +9,9 @@
  * one that does not answer at all leaves the next ones time. Called by the
  * session's thread when it opens.
  */
-#include "src/backend/postgres/place.h"
+#include "src/backend/postgres/target.h"
 
-#include "src/backend/table/place.h"
+#include "src/backend/table/target.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/host.h"
@@ -235,8 +235,8 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
     return c->handle != NULL && !c->is_conflict ? HF_OK : r;
 }
 
-int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
-                         const char *allow)
+int hf__pg_target_connect(struct hf__pg *s, const struct hf__url *url,
+                          const char *allow)
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
     struct hf__pg_target t = {

@@ -3,7 +3,7 @@
  * Judging what a URL says of its servers, before any of them is asked. Which
  * server is taken is the store's. Thread: any.
  */
-#include "src/backend/table/place.h"
+#include "src/backend/table/target.h"
 
 #include "src/base/error.h"
 
