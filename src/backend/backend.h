@@ -177,7 +177,7 @@ struct hf__head {
     struct hf__facts facts; /* filled by open() */
     /* Of the sessions before when open() begins; after close(), of them and
      * this one. */
-    struct hf__remains remains;
+    struct hf__stale_session stale_session;
 };
 
 /* True once the running call was asked to stop. For the session's thread. */

@@ -97,7 +97,7 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
     conn->is_dead = false;
     head_of(conn)->only_listens = conn->only_listens;
     head_of(conn)->client = conn->client;
-    head_of(conn)->remains = conn->remains;
+    head_of(conn)->stale_session = conn->stale_session;
     begin(conn, &sigpipe);
     int r = conn->backend->open(conn->state, url, allow, deadline, err);
     r = end(conn, &sigpipe, r);
@@ -123,7 +123,7 @@ void hf__conn_close(struct hf__conn *conn)
     hf__sigpipe_block(&sigpipe);
     conn->backend->close(conn->state);
     hf__sigpipe_restore(&sigpipe);
-    conn->remains = head_of(conn)->remains;
+    conn->stale_session = head_of(conn)->stale_session;
     hf__free(conn->state);
     conn->state = NULL;
     conn->is_dead = false;

@@ -37,16 +37,16 @@ unsigned hf__caps_of(const struct hf__backend *, const struct hf__url *);
 /* One open session, as the core sees it. */
 struct hf__conn {
     const struct hf__backend *backend;
-    unsigned caps;              /* of its URL */
-    void *state;                /* NULL when not open */
-    bool is_dead;               /* a call said so; only close is left */
-    bool only_listens;          /* set before it is opened */
-    uint64_t client;            /* also; see hf__head */
-    struct hf__remains remains; /* of sessions that were closed */
-    struct hf__mutex mutex;     /* guards the rest; all zero is ready for use */
-    bool is_running;            /* a call is */
-    bool is_interrupted; /* between two calls: kept for the next wait() */
-    unsigned generation; /* of the running or last call */
+    unsigned caps;     /* of its URL */
+    void *state;       /* NULL when not open */
+    bool is_dead;      /* a call said so; only close is left */
+    bool only_listens; /* set before it is opened */
+    uint64_t client;   /* also; see hf__head */
+    struct hf__stale_session stale_session; /* of sessions that were closed */
+    struct hf__mutex mutex; /* guards the rest; all zero is ready for use */
+    bool is_running;        /* a call is */
+    bool is_interrupted;    /* between two calls: kept for the next wait() */
+    unsigned generation;    /* of the running or last call */
 };
 
 /* conn must be zeroed or closed; what it keeps of its last session is for the

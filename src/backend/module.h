@@ -36,7 +36,7 @@
     X(struct hf__watch)                                                        \
     X(struct hf__head)                                                         \
     X(struct hf__facts)                                                        \
-    X(struct hf__remains)                                                      \
+    X(struct hf__stale_session)                                                \
     X(struct hf__gc)                                                           \
     X(struct hf__report)                                                       \
     X(struct hf__sleep_slot)                                                   \

@@ -120,11 +120,11 @@ struct hf__facts {
 
 /*
  * What a session that ended in the middle of a call may have left under way in
- * the store: a ghost, which may yet be applied. The next session of the same
- * conn is given it, so that it ends the ghost before it does anything else.
- * All zero: nothing.
+ * the store: a stale connection, which may yet be applied. The next session of
+ * the same conn is given it, so that it ends the stale connection before it
+ * does anything else. All zero: nothing.
  */
-struct hf__remains {
+struct hf__stale_session {
     uint64_t mark;      /* by which the store knows that session; 0: it can't */
     uint64_t server_id; /* which server it was on */
     hf__time until;     /* no longer than that can it be applied */

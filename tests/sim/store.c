@@ -155,7 +155,7 @@ static int open_inner(struct hf__way *s, const struct hf__url *url)
 
     (void)snprintf(path, sizeof path, "world%u", generation);
     at.path = path;
-    hf__way_inner(s)->remains = s->head.remains;
+    hf__way_inner(s)->stale_session = s->head.stale_session;
     hf__way_inner(s)->client = s->head.client;
     hf__way_inner(s)->only_listens = s->head.only_listens;
     s->epoch = epoch;
@@ -221,7 +221,7 @@ static void world_close(void *state)
         if (*at == s) {
             *at = s->next;
             close_here(s);
-            s->head.remains = hf__way_inner(s)->remains;
+            s->head.stale_session = hf__way_inner(s)->stale_session;
             break;
         }
     }

@@ -78,14 +78,14 @@ static int give_back(int who)
 TEST(what_was_given_back_does_not_arrive)
 {
     struct hf__ask plain = {.client = 1};
-    struct hf__op ghost = asked(HF__OP_ACQUIRE, 1);
+    struct hf__op stale = asked(HF__OP_ACQUIRE, 1);
     struct hf__op other = asked(HF__OP_ACQUIRE, 2);
     AUTO_CONNECTION *c = connect_to_store();
 
     EXPECT_IS(give_back(1), HF_LOST);
-    EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
+    EXPECT_IS(tell(&stale, &plain), HF_EUNAVAIL);
     EXPECT_IS(tell(&other, &plain), HF_OK);
-    EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
+    EXPECT_IS(tell(&stale, &plain), HF_EUNAVAIL);
 }
 
 /* Nor does one that stood in line. */
@@ -93,16 +93,16 @@ TEST(a_place_that_was_given_back_does_not_arrive)
 {
     struct hf__ask plain = {.client = 1};
     struct hf__op first = asked(HF__OP_ACQUIRE, 1);
-    struct hf__op ghost = asked(HF__OP_ACQUIRE, 2);
+    struct hf__op stale = asked(HF__OP_ACQUIRE, 2);
     AUTO_CONNECTION *c = connect_to_store();
 
-    ghost.queueing = HF__QUEUE_ALWAYS;
+    stale.queueing = HF__QUEUE_ALWAYS;
     EXPECT_IS(tell(&first, &plain), HF_OK);
-    EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
+    EXPECT_IS(tell(&stale, &plain), HF_BUSY);
     EXPECT_IS(give_back(2), HF_LOST);
     first.kind = HF__OP_RELEASE;
     EXPECT_IS(tell(&first, &plain), HF_OK);
-    EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
+    EXPECT_IS(tell(&stale, &plain), HF_EUNAVAIL);
 }
 
 /* Nor is it handed over to. */
@@ -110,20 +110,20 @@ TEST(who_was_given_back_inherits_nothing)
 {
     struct hf__ask plain = {.client = 1};
     struct hf__op holder = asked(HF__OP_ACQUIRE, 1);
-    struct hf__op ghost = asked(HF__OP_HANDOVER, 1);
+    struct hf__op stale = asked(HF__OP_HANDOVER, 1);
     AUTO_CONNECTION *c = connect_to_store();
 
-    ghost.next_token = asked(HF__OP_RELEASE, 2).token;
+    stale.next_token = asked(HF__OP_RELEASE, 2).token;
     EXPECT_IS(tell(&holder, &plain), HF_OK);
     EXPECT_IS(give_back(2), HF_LOST);
-    EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
+    EXPECT_IS(tell(&stale, &plain), HF_BUSY);
     holder.queueing = HF__QUEUE_ALWAYS;
     holder.token = (struct hf__token){{3}};
     EXPECT_IS(tell(&holder, &plain), HF_BUSY); /* now there is a line */
-    EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
+    EXPECT_IS(tell(&stale, &plain), HF_BUSY);
     holder.kind = HF__OP_RELEASE;
     EXPECT_IS(tell(&holder, &plain), HF_LOST);
-    EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
+    EXPECT_IS(tell(&stale, &plain), HF_BUSY);
 }
 
 /* What others give back does not push it out. */

@@ -331,7 +331,7 @@ static int open_inner(struct session *s, const struct hf__url *url,
             kept[inner_url.n_options++] = url->options[i];
         }
     }
-    inner_head(s)->remains = s->head.remains;
+    inner_head(s)->stale_session = s->head.stale_session;
     inner_head(s)->client = s->head.client;
     inner_head(s)->only_listens = s->head.only_listens;
     return s->inner->open(enter(s), &inner_url, allow, deadline, err);
@@ -370,7 +370,7 @@ static void fault_close(void *state)
 
     if (s->inner != NULL) {
         s->inner->close(enter(s));
-        s->head.remains = inner_head(s)->remains;
+        s->head.stale_session = inner_head(s)->stale_session;
     }
 }
 

@@ -456,6 +456,6 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
         r = run_chunk(s, ops + i, count);
     }
     close_undecided(ops, n);
-    hf__ghost_doubt(&s->t, ops, n);
+    hf__stale_doubt(&s->t, ops, n);
     return r;
 }

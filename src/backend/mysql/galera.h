@@ -24,6 +24,6 @@ HF_MUST_CHECK int hf__galera_check(struct hf__mysql *s, struct hf__report *to);
 /* As long as a statement may be under way in the cluster when its node, or the
  * way to it, is gone: until the others are agreed on who is left (15 s, the
  * provider's evs.inactive_timeout), and then some. */
-#define HF__GALERA_HAUNTS_MS 30000
+#define HF__GALERA_STALE_MS 30000
 
 #endif

@@ -14,7 +14,7 @@
 
 /* As long as a packet that was sent can take on the server: some statements
  * that each wait for a lock. */
-#define HAUNTS_MS 5000
+#define STALE_MS 5000
 /* A session that was killed ends at once, or when its disk lets it. */
 #define ENDS_MS 1000
 
@@ -88,7 +88,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
         s->t.has_wake_locks = s->server.has_wake_locks;
         s->t.server_id = s->server.server_id;
         s->t.mark = s->server.mark;
-        r = hf__ghost_end(&s->t, end_marked);
+        r = hf__stale_end(&s->t, end_marked);
     }
     if (r == HF_OK) {
         r = hf__mysql_schema_ready(s, s->pair.is_on ? &hf__mysql_pair_tables
@@ -106,8 +106,8 @@ static void mysql_close_session(void *state)
     struct hf__mysql *s = state;
 
     s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
-    hf__ghost_leave(&s->t, s->wire.is_dead,
-                    s->server.is_galera ? HF__GALERA_HAUNTS_MS : HAUNTS_MS);
+    hf__stale_leave(&s->t, s->wire.is_dead,
+                    s->server.is_galera ? HF__GALERA_STALE_MS : STALE_MS);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);
     hf__text_fini(&s->stale);

@@ -316,6 +316,6 @@ int hf__pg_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
     if (r != HF_OK) {
         close_open(s, ops, n);
     }
-    hf__ghost_doubt(&s->t, ops, n);
+    hf__stale_doubt(&s->t, ops, n);
     return r;
 }

@@ -9,7 +9,7 @@
 #include "src/backend/postgres/target.h"
 
 /* As long as a statement takes at most, and a second. */
-#define HAUNTS_MS 6000
+#define STALE_MS 6000
 /* A session that was ended goes at once, or when its disk lets it. */
 #define ENDS_MS 1000
 
@@ -56,7 +56,7 @@ static int open_session(void *state, const struct hf__url *url,
     s->t.has_wake_locks = !s->server.is_pooled; /* else they may be another's */
     s->t.server_id = s->server.server_id;
     s->t.mark = s->server.mark;
-    r = r == HF_OK ? hf__ghost_end(&s->t, end_marked) : r;
+    r = r == HF_OK ? hf__stale_end(&s->t, end_marked) : r;
     return r == HF_OK ? hf__pg_schema_ready(s, false) : r;
 }
 
@@ -65,7 +65,7 @@ static void close_session(void *state)
     struct hf__pg *s = state;
 
     s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
-    hf__ghost_leave(&s->t, s->wire.is_dead, HAUNTS_MS);
+    hf__stale_leave(&s->t, s->wire.is_dead, STALE_MS);
     hf__pg_wire_fini(s);
 }
 

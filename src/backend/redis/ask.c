@@ -269,7 +269,7 @@ static void add_words(struct hf__ask_words *words, const struct hf__op *op,
         add_fence(args, op, ask);
         add_bool(args, op->reopens);
         add_bool(args, ask->recreates);
-        add_bool(args, op->is_unanswered || ask->buries);
+        add_bool(args, op->is_unanswered || ask->leaves_tombstone);
         add_bool(args, ask->undoes);
         drop_defaults(args, zeros, 3);
         break;

@@ -60,7 +60,7 @@ struct hf__ask {
     bool recreates;    /* of a quorum's member. RENEW: where nobody has it, it
                           is ours again, with op->fence. RELEASE: a renewal that
                           comes later does not do so */
-    bool buries;       /* RELEASE: as if it were unanswered */
+    bool leaves_tombstone; /* RELEASE: as if it were unanswered */
     bool undoes;    /* RELEASE of what was granted by this one alone, and told
                        to nobody: as if it had not been */
     bool with_text; /* EVAL: the server does not know the script */

@@ -64,12 +64,12 @@ static void ask_for_scripts(struct hf__peer *p)
 }
 
 /* Who may not has tombstones instead: release.lua's. */
-static void end_ghost(struct hf__peer *p)
+static void end_stale(struct hf__peer *p)
 {
     char id[24];
 
-    if (p->ghost.id != 0 && p->ghost.server_id == p->server.server_id) {
-        (void)snprintf(id, sizeof id, "%" PRIu64, p->ghost.id);
+    if (p->stale.id != 0 && p->stale.server_id == p->server.server_id) {
+        (void)snprintf(id, sizeof id, "%" PRIu64, p->stale.id);
         ask(p, END, HF__WORDS("CLIENT", "KILL", "ID", id));
     }
 }
@@ -86,7 +86,7 @@ static int load_scripts(struct hf__peer *p, const redisReply *known)
                           hf__script_text((enum hf__script)i)));
         }
     }
-    end_ghost(p);
+    end_stale(p);
     return hf__resp_queue(&p->resp) == HF_OK
                ? HF_OK
                : refuse(p, HF_ENOMEM, "out of memory for a connection");
@@ -358,7 +358,7 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
         return HF_OK;
     case END:
         if (!is_error) {
-            p->ghost = (struct hf__ghost){0};
+            p->stale = (struct hf__stale_conn){0};
         }
         return HF_OK;
     case NAME:

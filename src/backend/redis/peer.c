@@ -32,25 +32,25 @@ static void wipe_greeting(struct hf__peer *p)
 
 /* What is left of the connection; of one that was only begun, the one before
  * it. */
-static struct hf__ghost ghost_of(const struct hf__peer *p)
+static struct hf__stale_conn stale_of(const struct hf__peer *p)
 {
     bool was_ready = p->greetings > 0 && p->greeted == p->greetings;
 
     if (was_ready && p->resp.owed > 0 && p->server.id != 0) {
-        return (struct hf__ghost){p->server.id, p->server.server_id};
+        return (struct hf__stale_conn){p->server.id, p->server.server_id};
     }
-    return p->ghost;
+    return p->stale;
 }
 
 void hf__peer_close(struct hf__peer *p)
 {
-    struct hf__ghost ghost = ghost_of(p);
+    struct hf__stale_conn stale = stale_of(p);
     struct hf__addresses known = p->known;
 
     wipe_greeting(p);
     hf__resp_fini(&p->resp);
     hf__peer_init(p);
-    p->ghost = ghost;
+    p->stale = stale;
     p->known = known;
 }
 

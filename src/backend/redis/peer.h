@@ -77,7 +77,7 @@ struct hf__sentinel_said {
 /* A connection that ended with commands that were not answered: they may still
  * be before the server, or on their way. The next one to the same server ends
  * it first, and with it what it has not done yet. */
-struct hf__ghost {
+struct hf__stale_conn {
     uint64_t id;        /* as CLIENT ID told it; 0: none */
     uint64_t server_id; /* of its server */
 };
@@ -102,7 +102,7 @@ struct hf__peer {
     struct hf__redis_server server;
     struct hf__past past;          /* of one with target.mark_key */
     struct hf__sentinel_said said; /* of one with target.service */
-    struct hf__ghost ghost;        /* outlives hf__peer_close() */
+    struct hf__stale_conn stale;   /* outlives hf__peer_close() */
     const char *allow;             /* overrides; lent by who opens */
     struct hf__addresses known;    /* outlive it, too */
     hf__time address_until;        /* of known.at; HF__NEVER: it is the last */
@@ -169,7 +169,7 @@ HF_MUST_CHECK bool hf__dial_next(struct hf__peer *);
 
 /* Queue what is said first: AUTH, INFO, ROLE, CONFIG GET (may be refused),
  * SELECT, a member's past, CLIENT SETNAME and ID, and which scripts it knows;
- * those that it does not know are loaded then, and the ghost is ended. HF_OK,
+ * those that it does not know are loaded then, and the stale one ended. HF_OK,
  * HF_ENOMEM. */
 HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
 /* Of a Sentinel, what comes behind AUTH: the same. */

@@ -177,8 +177,8 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
     int r;
 
     hf__peer_init(&s->peer);
-    s->peer.ghost =
-        (struct hf__ghost){s->head.remains.mark, s->head.remains.server_id};
+    s->peer.stale = (struct hf__stale_conn){s->head.stale_session.mark,
+                                            s->head.stale_session.server_id};
     note_prefix(s, url);
     s->client = s->head.client;
     while (s->client == 0) {
@@ -209,8 +209,8 @@ static void redis_close_session(void *state)
     hf__redis_wait_fini(s);
     hf__peer_close(&s->peer);
     hf__sentinel_fini(s);
-    s->head.remains = (struct hf__remains){
-        .mark = s->peer.ghost.id, .server_id = s->peer.ghost.server_id};
+    s->head.stale_session = (struct hf__stale_session){
+        .mark = s->peer.stale.id, .server_id = s->peer.stale.server_id};
     hf__waker_fini(&s->rest.waker);
 }
 

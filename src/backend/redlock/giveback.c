@@ -15,7 +15,7 @@ struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
     return (struct hf__ask){.client = s->head.client,
                             .proposal = s->proposal,
                             .recreates = op->fence != 0,
-                            .buries = op->fence == 0 && op->reopens,
+                            .leaves_tombstone = op->fence == 0 && op->reopens,
                             .undoes = op->fence == 0 && op->is_unanswered};
 }
 
@@ -62,7 +62,7 @@ static struct hf__ask how_to_give_back(const struct hf__redlock *s,
 {
     return (struct hf__ask){.client = s->head.client,
                             .recreates = v->op->kind == HF__OP_RENEW,
-                            .buries = v->op->is_unanswered,
+                            .leaves_tombstone = v->op->is_unanswered,
                             .undoes = v->op->kind == HF__OP_ACQUIRE &&
                                       !was_granted(s, v)};
 }

@@ -198,7 +198,7 @@ void hf__leftover_note(struct hf__redlock *s, const struct hf__op *op,
     one->after_us = after_loss_us(s, members, fence);
     one->token = op->token;
     one->reopens = op->reopens;
-    one->buries = how->buries;
+    one->leaves_tombstone = how->leaves_tombstone;
     one->undoes = how->undoes;
     one->length = op->key.length;
     one->name_at = op->key.name_at;
@@ -228,7 +228,7 @@ static void add(struct hf__bytes *bytes, const struct hf__leftover *one,
                         .reopens = one->reopens};
     struct hf__ask how = {.client = client,
                           .recreates = true,
-                          .buries = one->buries,
+                          .leaves_tombstone = one->leaves_tombstone,
                           .undoes = one->undoes};
 
     hf__ask_add(bytes, &op, &how);

@@ -70,10 +70,10 @@ struct hf__leftover {
     int64_t after_us; /* from the loss of who is away to the grant; 0: it may
                          have been before; INT64_MAX: nobody is away */
     struct hf__token token;
-    bool reopens;    /* as hf__op's */
-    bool buries;     /* as hf__ask's */
-    bool undoes;     /* the same */
-    uint16_t length; /* of the key */
+    bool reopens;          /* as hf__op's */
+    bool leaves_tombstone; /* as hf__ask's */
+    bool undoes;           /* the same */
+    uint16_t length;       /* of the key */
     uint16_t name_at;
     char bytes[HF__KEY_MAX];
 };

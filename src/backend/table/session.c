@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The call that runs, poll() on its socket and on the session's waker, and
- * ghosts. Each session has a mark, by which the next one finds the one that
- * died, on the same server only and never a stranger's, ends it and waits until
- * it has ended: then what it had not done yet is never done. Where there is no
- * mark, or the server is another one, time must do. Called by the session's
- * thread.
+ * stale connections. Each session has a mark, by which the next one finds the
+ * one that died, on the same server only and never a stranger's, ends it and
+ * waits until it has ended: then what it had not done yet is never done. Where
+ * there is no mark, or the server is another one, time must do. Called by the
+ * session's thread.
  */
 #include "src/backend/table/session.h"
 
@@ -62,11 +62,11 @@ void hf__table_rest(struct hf__table_head *t, hf__time until)
     (void)hf__table_sleep(t, -1, 0, until);
 }
 
-/* ---- ghosts */
+/* ---- stale connections */
 
-int hf__ghost_end(struct hf__table_head *t, hf__end_marked_fn end_marked)
+int hf__stale_end(struct hf__table_head *t, hf__end_marked_fn end_marked)
 {
-    const struct hf__remains *old = &t->head.remains;
+    const struct hf__stale_session *old = &t->head.stale_session;
     bool is_gone = false;
 
     if (old->mark != 0 && old->server_id == t->server_id) {
@@ -77,31 +77,31 @@ int hf__ghost_end(struct hf__table_head *t, hf__end_marked_fn end_marked)
         }
     }
     if (!is_gone) {
-        t->haunted_until = old->until;
+        t->stale_until = old->until;
     }
     t->is_alone = true;
     return HF_OK;
 }
 
-void hf__ghost_leave(struct hf__table_head *t, bool is_dead, int64_t haunts_ms)
+void hf__stale_leave(struct hf__table_head *t, bool is_dead, int64_t stale_ms)
 {
     if (!t->is_alone) {
         return; /* the one before may still be there, and nobody else */
     }
-    t->head.remains = (struct hf__remains){.until = t->haunted_until};
+    t->head.stale_session = (struct hf__stale_session){.until = t->stale_until};
     if (is_dead) {
-        t->head.remains = (struct hf__remains){
+        t->head.stale_session = (struct hf__stale_session){
             .mark = t->mark,
             .server_id = t->server_id,
-            .until = hf__later(t->haunted_until,
-                               hf__after_ms(hf__now(), haunts_ms))};
+            .until =
+                hf__later(t->stale_until, hf__after_ms(hf__now(), stale_ms))};
     }
 }
 
-void hf__ghost_doubt(const struct hf__table_head *t, struct hf__op *const ops[],
+void hf__stale_doubt(const struct hf__table_head *t, struct hf__op *const ops[],
                      int n)
 {
-    if (t->haunted_until.ns == 0 || !hf__before(hf__now(), t->haunted_until)) {
+    if (t->stale_until.ns == 0 || !hf__before(hf__now(), t->stale_until)) {
         return;
     }
     for (int i = 0; i < n; i++) {

@@ -2,8 +2,9 @@
 /*
  * What a session of any store of SQL tables has, whatever its server is called:
  * the call that runs, sleeping, which an interrupt ends, and what a session
- * that died may have left on the server, its ghost: a statement that is held
- * up there, and that would be applied for nobody. Thread: the session's.
+ * that died may have left on the server, its stale connection: a statement that
+ * is held up there, and that would be applied for nobody. Thread: the
+ * session's.
  */
 #ifndef HF_BACKEND_TABLE_SESSION_H
 #define HF_BACKEND_TABLE_SESSION_H
@@ -32,7 +33,7 @@ struct hf__table_head {
 
     /* Nothing of the sessions before can be applied any more, unless: */
     bool is_alone;
-    hf__time haunted_until;
+    hf__time stale_until;
 
     struct hf__parked parked; /* as one that waits */
 };
@@ -53,14 +54,14 @@ void hf__table_rest(struct hf__table_head *t, hf__time until);
 typedef int (*hf__end_marked_fn)(void *s, uint64_t mark, bool *ret_is_gone);
 /* After the session is set up and before it does anything: end what the one
  * before left. HF_OK, or the session is dead. */
-HF_MUST_CHECK int hf__ghost_end(struct hf__table_head *t,
+HF_MUST_CHECK int hf__stale_end(struct hf__table_head *t,
                                 hf__end_marked_fn end_marked);
 /* At the end of the session, before it disconnects: what it may leave, if it is
  * dead, for so long. */
-void hf__ghost_leave(struct hf__table_head *t, bool is_dead, int64_t haunts_ms);
-/* While a ghost may be about, that a token owns nothing is no proof that it
- * will not: such a release is not over. */
-void hf__ghost_doubt(const struct hf__table_head *t, struct hf__op *const ops[],
+void hf__stale_leave(struct hf__table_head *t, bool is_dead, int64_t stale_ms);
+/* While a stale connection may be about, that a token owns nothing is no proof
+ * that it will not: such a release is not over. */
+void hf__stale_doubt(const struct hf__table_head *t, struct hf__op *const ops[],
                      int n);
 
 #endif

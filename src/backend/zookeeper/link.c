@@ -139,16 +139,16 @@ static bool leave(struct hf__zk_front *f)
 }
 
 /* What the library never answered, and never will. */
-static void bury(struct hf__zk_link *link)
+static void discard(struct hf__zk_link *link)
 {
     struct hf__link *it = NULL;
     struct hf__map_link *node = NULL;
 
     while ((it = hf__list_pop(&link->calls)) != NULL) {
-        hf__zk_calls_bury(HF__ELEMENT(it, struct hf__zk_calls, in_link));
+        hf__zk_calls_discard(HF__ELEMENT(it, struct hf__zk_calls, in_link));
     }
     while ((it = hf__list_pop(&link->watches)) != NULL) {
-        hf__zk_watch_bury(hf__zk_watch_in(it));
+        hf__zk_watch_discard(hf__zk_watch_in(it));
     }
     while ((node = hf__map_any(&link->common.nodes)) != NULL) {
         hf__map_remove(&link->common.nodes, node);
@@ -167,7 +167,7 @@ static void end_link(struct hf__zk_link *link)
         return;
     }
     hf__fd_close(link->socket);
-    bury(link);
+    discard(link);
     free_link(link);
 }
 

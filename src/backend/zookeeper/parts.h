@@ -174,7 +174,7 @@ struct hf__zk_slot *hf__zk_slot_sent(struct hf__zk_calls *calls, int i);
  * calls may be gone after that. */
 void hf__zk_slot_answer(struct hf__zk_slot *slot, struct hf__zk_answer *answer);
 /* Its link is gone, and nobody will. */
-void hf__zk_calls_bury(struct hf__zk_calls *calls);
+void hf__zk_calls_discard(struct hf__zk_calls *calls);
 /* Room for the requests that must not want for memory: f->spare, unless there
  * is one. HF_OK or HF_ENOMEM. */
 int hf__zk_calls_reserve(struct hf__zk_front *f);
@@ -194,7 +194,7 @@ HF_MUST_CHECK bool hf__zk_watch_sent(struct hf__zk_watch *watch,
 /* It was answered: it is set now, or not. */
 void hf__zk_watch_answered(struct hf__zk_watch *watch, bool is_set);
 /* Its link is gone. */
-void hf__zk_watch_bury(struct hf__zk_watch *watch);
+void hf__zk_watch_discard(struct hf__zk_watch *watch);
 struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_link);
 
 #endif

@@ -139,7 +139,7 @@ void hf__zk_calls_drop(struct hf__zk_calls *calls)
     }
 }
 
-void hf__zk_calls_bury(struct hf__zk_calls *calls)
+void hf__zk_calls_discard(struct hf__zk_calls *calls)
 {
     HF_ASSERT(calls->front == NULL);
     free_calls(calls);

@@ -228,7 +228,7 @@ struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_link)
     return HF__ELEMENT(in_link, struct hf__zk_watch, in_link);
 }
 
-void hf__zk_watch_bury(struct hf__zk_watch *watch)
+void hf__zk_watch_discard(struct hf__zk_watch *watch)
 {
     HF_ASSERT(watch->front == NULL);
     free_watch(watch);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A statement that its client has given up may still be applied by the
- * server: a ghost. Nobody was told of the grant, so nobody would end it. The
- * next connection of the same client ends what is left of the one before.
+ * server: a stale connection. Nobody was told of the grant, so nobody would end
+ * it. The next connection of the same client ends what is left of the one
+ * before.
  */
 #include "src/backend/conn.h"
 #include "src/backend/record.h"
@@ -119,7 +120,7 @@ TEST(what_cannot_be_ended_is_given_back_again_later)
 
     enter(&v);
     leave_a_ghost(&v, db);
-    v.conn.remains.server_id++;
+    v.conn.stale_session.server_id++;
     enter(&v);
     EXPECT_IS(run(&v, &b, NULL, 5000), HF_OK);
     EXPECT_IS(b.result, HF_EUNAVAIL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A statement that its client has given up may still be applied by the
- * server: a ghost. Nobody was told of the grant, so nobody would end it. The
- * next connection of the same client ends what is left of the one before.
+ * server: a stale connection. Nobody was told of the grant, so nobody would end
+ * it. The next connection of the same client ends what is left of the one
+ * before.
  */
 #include "src/backend/conn.h"
 #include "tests/servers/proxy.h"
@@ -127,7 +128,7 @@ TEST(what_cannot_be_ended_is_given_back_again_later)
 
     enter_by(&v, "");
     leave_a_ghost(&v);
-    v.conn.remains.server_id++;
+    v.conn.stale_session.server_id++;
     enter_by(&v, "");
     EXPECT_IS(run(&v, &b, NULL), HF_OK);
     EXPECT_IS(b.result, HF_EUNAVAIL);

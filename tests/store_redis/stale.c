@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request whose connection was given up may still reach the server: a ghost.
- * Whatever became of its claim since, the name is not granted to it. Alice is
- * behind a proxy that keeps a request of hers and delivers it when all is over;
- * Bob is not.
+ * A request whose connection was given up may still reach the server: a stale
+ * connection. Whatever became of its claim since, the name is not granted to
+ * it. Alice is behind a proxy that keeps a request of hers and delivers it when
+ * all is over; Bob is not.
  */
 #include "tests/servers/servers.h"
 #include "tests/store_redis/world.h"
