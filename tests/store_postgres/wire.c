@@ -142,7 +142,7 @@ TEST(a_group_is_undone_as_a_whole)
     expect_reply(s, false, false);
     expect_reply(s, false, true);
     expect_reply(s, true, false);
-    EXPECT_IS(hf__pg_blame(s), HF__PG_STATEMENT);
+    EXPECT_IS(hf__pg_error_class(s), HF__PG_STATEMENT);
     EXPECT_IS(hf__pg_refusal(s, &d.error), HF_EPROTO);
     EXPECT_HAS(d.error.text, "division by zero");
     EXPECT_TEXT(d.error.sqlstate, "22012");
@@ -291,7 +291,7 @@ TEST(what_was_forgotten_in_a_packet_is_prepared_for_the_next)
     for (int i = 0; i < 2; i++) {
         EXPECT_IS(hf__pg_next(s), HF_OK);
         EXPECT_TEXT(s->reply.sqlstate, "26000");
-        EXPECT_IS(hf__pg_blame(s), HF__PG_UNKNOWN_PREPARED);
+        EXPECT_IS(hf__pg_error_class(s), HF__PG_UNKNOWN_PREPARED);
     }
     s = begin(&d);
     ask_half(s, 1);

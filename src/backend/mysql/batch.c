@@ -139,8 +139,8 @@ static void forget(const struct hf__unit *units, int n)
 
 static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
 {
-    enum hf__blame blame = hf__mysql_blame(s->reply.error);
-    bool goes_again = blame == HF__BLAME_AGAIN && hf__mysql_is_worth_another(s);
+    enum hf__error_class class = hf__mysql_error_class(s->reply.error);
+    bool goes_again = class == HF__ERROR_AGAIN && hf__mysql_is_worth_another(s);
 
     for (int i = 0; i < u->n; i++) {
         struct hf__op *op = u->ops[i];
@@ -155,7 +155,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
             hf__mysql_wake_lock_leave(s, &op->token);
         }
     }
-    return blame == HF__BLAME_UNKNOWN ? hf__mysql_dead(s) : HF_OK;
+    return class == HF__ERROR_UNKNOWN ? hf__mysql_dead(s) : HF_OK;
 }
 
 /* ---- a packet */
@@ -200,11 +200,11 @@ static int halve(struct hf__mysql *s, const struct hf__unit *u)
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int refused(struct hf__mysql *s, const struct hf__unit *u)
 {
-    enum hf__blame blame = hf__mysql_blame(s->reply.error);
+    enum hf__error_class class = hf__mysql_error_class(s->reply.error);
 
     s->lock_wait_s = -1; /* what would have set it back did not run */
     if (u->n > 1 && u->ops[0]->result == HF__OPEN &&
-        (blame == HF__BLAME_AGAIN || blame == HF__BLAME_BATCH)) {
+        (class == HF__ERROR_AGAIN || class == HF__ERROR_BATCH)) {
         return halve(s, u);
     }
     return tell_failure(s, u);
@@ -310,7 +310,7 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
     }
     if (s->reply.error != 0) {
         forget(u, 1); /* some of it may have been written */
-        return hf__mysql_blame(s->reply.error) == HF__BLAME_UNKNOWN
+        return hf__mysql_error_class(s->reply.error) == HF__ERROR_UNKNOWN
                    ? hf__mysql_dead(s)
                    : HF_OK;
     }

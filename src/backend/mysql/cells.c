@@ -203,7 +203,7 @@ static int make_ready(struct hf__mysql *s)
     s->t.has_cells = r == HF_OK;
     if (s->wire.is_dead ||
         (r != HF_OK && s->reply.error != 0 &&
-         hf__mysql_blame(s->reply.error) == HF__BLAME_UNKNOWN)) {
+         hf__mysql_error_class(s->reply.error) == HF__ERROR_UNKNOWN)) {
         s->t.lost = HF_EUNAVAIL;
     } else if (r != HF_OK) {
         s->t.lost = hf__wire_skip(s);

@@ -127,7 +127,7 @@ static int undo(struct hf__mysql_change *c)
 
 int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
 {
-    enum hf__blame blame;
+    enum hf__error_class class;
 
     s->lock_wait_s = -1; /* the statement that sets it may not have run */
     if (r == HF_ENOMEM) {
@@ -138,15 +138,15 @@ int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
         s->t.lost = r;
         return if_lost;
     }
-    blame = hf__mysql_blame(s->reply.error);
+    class = hf__mysql_error_class(s->reply.error);
     r = hf__mysql_refusal(s, err);
-    switch (blame) {
-    case HF__BLAME_AGAIN:
+    switch (class) {
+    case HF__ERROR_AGAIN:
         return hf__mysql_is_worth_another(s) ? HF__AGAIN : r;
-    case HF__BLAME_BATCH:
-    case HF__BLAME_SERVER:
+    case HF__ERROR_BATCH:
+    case HF__ERROR_SERVER:
         return r;
-    case HF__BLAME_UNKNOWN:
+    case HF__ERROR_UNKNOWN:
         break;
     }
     s->t.lost = hf__mysql_dead(s);
@@ -160,9 +160,9 @@ static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
 {
     struct hf__mysql *s = c->s;
     hf_error *err = c->op->err;
-    bool is_late =
-        at > commit_at ||
-        (at == commit_at && hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN);
+    bool is_late = at > commit_at ||
+                   (at == commit_at &&
+                    hf__mysql_error_class(s->reply.error) != HF__ERROR_AGAIN);
     int result;
 
     if (r == HF_OK && is_late) {

@@ -14,76 +14,76 @@
 
 struct meaning {
     unsigned error;
-    enum hf__blame blame;
+    enum hf__error_class class;
     int status;
     const char *remedy; /* NULL: the server's words say it */
 };
 
 static const struct meaning meanings[] = {
     /* Undone as a whole or not begun. */
-    {1205, HF__BLAME_AGAIN, HF_EUNAVAIL,
+    {1205, HF__ERROR_AGAIN, HF_EUNAVAIL,
      "somebody keeps this lock's row, or the table, locked"},
-    {1213, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
-    {1020, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
-    {3572, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
+    {1213, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
+    {1020, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
+    {3572, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
     /* Who we are. */
-    {1044, HF__BLAME_SERVER, HF_EAUTH, "grant this user the database"},
-    {1045, HF__BLAME_SERVER, HF_EAUTH, "check user and password"},
-    {1130, HF__BLAME_SERVER, HF_EAUTH, NULL},
-    {1142, HF__BLAME_SERVER, HF_EAUTH,
+    {1044, HF__ERROR_SERVER, HF_EAUTH, "grant this user the database"},
+    {1045, HF__ERROR_SERVER, HF_EAUTH, "check user and password"},
+    {1130, HF__ERROR_SERVER, HF_EAUTH, NULL},
+    {1142, HF__ERROR_SERVER, HF_EAUTH,
      "grant SELECT, INSERT, UPDATE, DELETE on the holdfast_ tables"},
-    {1143, HF__BLAME_SERVER, HF_EAUTH, NULL},
-    {1227, HF__BLAME_SERVER, HF_EAUTH, NULL},
-    {1396, HF__BLAME_SERVER, HF_EAUTH, NULL},
-    {1698, HF__BLAME_SERVER, HF_EAUTH, "check user and password"},
-    {1862, HF__BLAME_SERVER, HF_EAUTH, "its password has expired"},
-    {3159, HF__BLAME_SERVER, HF_EAUTH, "the server wants TLS: tls=require"},
-    {4031, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1049, HF__BLAME_SERVER, HF_EINVAL, "create it: CREATE DATABASE"},
+    {1143, HF__ERROR_SERVER, HF_EAUTH, NULL},
+    {1227, HF__ERROR_SERVER, HF_EAUTH, NULL},
+    {1396, HF__ERROR_SERVER, HF_EAUTH, NULL},
+    {1698, HF__ERROR_SERVER, HF_EAUTH, "check user and password"},
+    {1862, HF__ERROR_SERVER, HF_EAUTH, "its password has expired"},
+    {3159, HF__ERROR_SERVER, HF_EAUTH, "the server wants TLS: tls=require"},
+    {4031, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1049, HF__ERROR_SERVER, HF_EINVAL, "create it: CREATE DATABASE"},
     /* The tables. */
-    {1146, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+    {1146, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
      "the table was dropped; it is made anew when the session is"},
-    {1054, HF__BLAME_SERVER, HF_EPROTO,
+    {1054, HF__ERROR_SERVER, HF_EPROTO,
      "the table is not Holdfast's: \"holdfast check --ddl\" prints it"},
-    {1264, HF__BLAME_BATCH, HF_EPROTO, "the lock's row is damaged"},
-    {1690, HF__BLAME_BATCH, HF_EPROTO, "the lock's row is damaged"},
+    {1264, HF__ERROR_BATCH, HF_EPROTO, "the lock's row is damaged"},
+    {1690, HF__ERROR_BATCH, HF_EPROTO, "the lock's row is damaged"},
     /* Full. Not applied. */
-    {1021, HF__BLAME_SERVER, HF_EUNAVAIL, "the server's disk is full"},
-    {1114, HF__BLAME_SERVER, HF_EUNAVAIL, "the server's disk is full"},
-    {1040, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_connections"},
-    {1203, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_user_connections"},
-    {1226, HF__BLAME_SERVER, HF_EUNAVAIL, "raise this user's limits"},
-    {1037, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of memory"},
-    {1041, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of memory"},
-    {1129, HF__BLAME_SERVER, HF_EUNAVAIL, "FLUSH HOSTS lets it in again"},
-    {1135, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of threads"},
+    {1021, HF__ERROR_SERVER, HF_EUNAVAIL, "the server's disk is full"},
+    {1114, HF__ERROR_SERVER, HF_EUNAVAIL, "the server's disk is full"},
+    {1040, HF__ERROR_SERVER, HF_EUNAVAIL, "raise max_connections"},
+    {1203, HF__ERROR_SERVER, HF_EUNAVAIL, "raise max_user_connections"},
+    {1226, HF__ERROR_SERVER, HF_EUNAVAIL, "raise this user's limits"},
+    {1037, HF__ERROR_SERVER, HF_EUNAVAIL, "the server is out of memory"},
+    {1041, HF__ERROR_SERVER, HF_EUNAVAIL, "the server is out of memory"},
+    {1129, HF__ERROR_SERVER, HF_EUNAVAIL, "FLUSH HOSTS lets it in again"},
+    {1135, HF__ERROR_SERVER, HF_EUNAVAIL, "the server is out of threads"},
     /* Not the primary, or not any more: the next session looks anew. */
-    {1290, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
-    {1836, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
-    {1792, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
-    {1047, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+    {1290, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1836, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1792, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1047, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
      "this node has lost its cluster's majority"},
     /* Ours: what each packet begins with, see pair.c. */
-    {1242, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+    {1242, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
      "this server is not the primary any more"},
-    {1180, HF__BLAME_UNKNOWN, HF_EUNKNOWN, NULL},
+    {1180, HF__ERROR_UNKNOWN, HF_EUNKNOWN, NULL},
     /* Ended from outside. */
-    {1030, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1053, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1152, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1153, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "raise max_allowed_packet"},
-    {1158, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1159, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1317, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1927, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {1969, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
-    {3024, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1030, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1053, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1152, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1153, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "raise max_allowed_packet"},
+    {1158, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1159, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1317, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1927, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1969, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
+    {3024, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
 };
 
 static const struct meaning *meaning_of(unsigned error)
 {
-    static const struct meaning unknown = {0, HF__BLAME_BATCH, HF_EPROTO, NULL};
-    static const struct meaning wire = {0, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+    static const struct meaning unknown = {0, HF__ERROR_BATCH, HF_EPROTO, NULL};
+    static const struct meaning wire = {0, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
                                         NULL};
 
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
@@ -94,9 +94,9 @@ static const struct meaning *meaning_of(unsigned error)
     return error >= 2000 && error < 3000 ? &wire : &unknown;
 }
 
-enum hf__blame hf__mysql_blame(unsigned error)
+enum hf__error_class hf__mysql_error_class(unsigned error)
 {
-    return meaning_of(error)->blame;
+    return meaning_of(error)->class;
 }
 
 /* What a server says before TLS has begun, libmariadb wraps in words of its

@@ -9,15 +9,15 @@
 
 struct hf__mysql;
 
-enum hf__blame {
-    HF__BLAME_AGAIN,  /* rolled back, and worth another attempt: 1213, 1205 */
-    HF__BLAME_BATCH,  /* refused for what is in it: neighbours may pass */
-    HF__BLAME_SERVER, /* refused, and so would be whatever follows */
-    HF__BLAME_UNKNOWN /* the session is of no use; it may be applied */
+enum hf__error_class {
+    HF__ERROR_AGAIN,  /* rolled back, and worth another attempt: 1213, 1205 */
+    HF__ERROR_BATCH,  /* refused for what is in it: neighbours may pass */
+    HF__ERROR_SERVER, /* refused, and so would be whatever follows */
+    HF__ERROR_UNKNOWN /* the session is of no use; it may be applied */
 };
 
 /* Of a number that the server gave. */
-enum hf__blame hf__mysql_blame(unsigned error);
+enum hf__error_class hf__mysql_error_class(unsigned error);
 /* What it said, without tokens: a server or a proxy may repeat a statement. */
 void hf__mysql_words(const struct hf__mysql *s, char *to, size_t size);
 /* Tell err (NULL is fine) what the last reply's error, or what ended the
@@ -30,7 +30,7 @@ int hf__mysql_refusal(const struct hf__mysql *s, hf_error *err);
 /* A lock that somebody else has is waited for that long, where that costs
  * nobody else time. */
 #define HF__LOCK_WAIT_S 1
-/* Refused as HF__BLAME_AGAIN: may another attempt at once help? Not if this
+/* Refused as HF__ERROR_AGAIN: may another attempt at once help? Not if this
  * one waited as long as one may, for a row or for a table. */
 bool hf__mysql_is_worth_another(const struct hf__mysql *s);
 

@@ -240,8 +240,9 @@ static bool goes_again(const struct hf__mysql *s, int r, int n_candidates)
     bool was_refused = s->reply.error != 0;
 
     return r == HF_EUNAVAIL && !s->wire.is_dead &&
-           (was_refused ? hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
-                        : s->pair.n_candidates > n_candidates);
+           (was_refused
+                ? hf__mysql_error_class(s->reply.error) == HF__ERROR_AGAIN
+                : s->pair.n_candidates > n_candidates);
 }
 
 /* Many may come at once, and wait for each other. */

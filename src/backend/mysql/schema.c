@@ -262,7 +262,7 @@ int hf__mysql_schema_ready(struct hf__mysql *s, const struct hf__schema *schema)
             return r;
         }
         if (error != 0 && error != LOCK_TIMEOUT &&
-            hf__mysql_blame(error) != HF__BLAME_AGAIN) {
+            hf__mysql_error_class(error) != HF__ERROR_AGAIN) {
             return is_making ? fail_to_make(s) : fail_to_look(s, error);
         }
         if (!hf__before(hf__now(), s->t.deadline) ||

@@ -109,7 +109,7 @@ static int delete (struct hf__mysql *s)
     if (r != HF_OK || s->reply.error == 0) {
         return r;
     }
-    if (hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN) {
+    if (hf__mysql_error_class(s->reply.error) != HF__ERROR_AGAIN) {
         return hf__mysql_fail(s, s->t.err);
     }
     hf__text_clear(&s->sql);

@@ -241,7 +241,7 @@ static int probe(struct hf__ul_front *f)
     }
     error = s->reply.error;
     if (error != 0 && error != NO_SUCH_SYNTAX &&
-        hf__mysql_blame(error) != HF__BLAME_AGAIN) {
+        hf__mysql_error_class(error) != HF__ERROR_AGAIN) {
         return hf__mysql_refusal(s, s->t.err);
     }
     atomic_store(&f->link->has_nowait, error != NO_SUCH_SYNTAX);

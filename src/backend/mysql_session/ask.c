@@ -315,13 +315,13 @@ static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     unsigned error = f->mysql.reply.error;
     int r = hf__mysql_refusal(&f->mysql, f->mysql.t.err);
-    enum hf__blame blame = hf__mysql_blame(error);
+    enum hf__error_class class = hf__mysql_error_class(error);
 
-    if (blame == HF__BLAME_UNKNOWN && !hf__ul_is_cut_short(error)) {
+    if (class == HF__ERROR_UNKNOWN && !hf__ul_is_cut_short(error)) {
         lose(f);
         return;
     }
-    give_up_refused(f, error, blame == HF__BLAME_SERVER ? r : (int)HF__AGAIN);
+    give_up_refused(f, error, class == HF__ERROR_SERVER ? r : (int)HF__AGAIN);
     if (hf__ul_line_undo(f, line) < 0) {
         f->mysql.wire.is_dead = true;
     }

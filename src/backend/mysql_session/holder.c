@@ -153,8 +153,9 @@ static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
     struct hf__mysql *s = &f->mysql;
     int result = hf__mysql_refusal(s, s->t.err);
 
-    result =
-        hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN ? HF__AGAIN : result;
+    result = hf__mysql_error_class(s->reply.error) == HF__ERROR_AGAIN
+                 ? HF__AGAIN
+                 : result;
 
     if (is_many) {
         hf__text_clear(&s->sql);

@@ -166,7 +166,7 @@ static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
 
     for (int i = 0; i < n * each && r == HF_OK; i++) {
         if (s->reply.error != 0) {
-            return hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
+            return hf__mysql_error_class(s->reply.error) == HF__ERROR_AGAIN
                        ? (int)HF_OK
                        : hf__mysql_refusal(s, s->t.err);
         }

@@ -221,7 +221,7 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     line->owes = false;
     if (hf__ul_is_cut_short(s->reply.error) ||
         (f->scheme->is_apart &&
-         hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN)) {
+         hf__mysql_error_class(s->reply.error) == HF__ERROR_AGAIN)) {
         if (s->reply.error != LOCK_TIMEOUT) { /* a deadlock, or a KILL QUERY */
             hf__table_rest(&s->t, hf__after_ms(hf__now(), PAUSE_MS));
         }

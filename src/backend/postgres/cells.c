@@ -180,8 +180,8 @@ static int make_ready(struct hf__pg *s)
     }
     r = hf__pg_schema_ready(s, true);
     s->t.has_cells = r == HF_OK;
-    if (s->wire.is_dead ||
-        (s->reply.sqlstate[0] != '\0' && hf__pg_blame(s) == HF__PG_SESSION)) {
+    if (s->wire.is_dead || (s->reply.sqlstate[0] != '\0' &&
+                            hf__pg_error_class(s) == HF__PG_SESSION)) {
         s->t.lost = HF_EUNAVAIL;
     }
     return r == HF_EUNKNOWN || r == HF_EINVAL ? (int)HF_EUNAVAIL : r;

@@ -12,7 +12,7 @@
 
 struct meaning {
     const char *state;
-    enum hf__pg_blame blame;
+    enum hf__pg_error_class class;
     int status;
     const char *remedy; /* NULL: the server's words say it */
 };
@@ -75,14 +75,14 @@ static const struct meaning *meaning_of(const char *state)
     return m;
 }
 
-enum hf__pg_blame hf__pg_blame_of(const char *sqlstate)
+enum hf__pg_error_class hf__pg_error_class_of(const char *sqlstate)
 {
-    return meaning_of(sqlstate)->blame;
+    return meaning_of(sqlstate)->class;
 }
 
-enum hf__pg_blame hf__pg_blame(const struct hf__pg *s)
+enum hf__pg_error_class hf__pg_error_class(const struct hf__pg *s)
 {
-    return hf__pg_blame_of(s->reply.sqlstate);
+    return hf__pg_error_class_of(s->reply.sqlstate);
 }
 
 /* The message itself, or, where there is none, the first line of what the

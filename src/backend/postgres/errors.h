@@ -7,7 +7,7 @@
 
 #include "src/backend/postgres/postgres.h"
 
-enum hf__pg_blame {
+enum hf__pg_error_class {
     HF__PG_AGAIN, /* undone, and may go well soon: 40P01, 55P03, 53200 … */
     HF__PG_STATEMENT, /* it, or what it met */
     HF__PG_SERVER,    /* user, database, disk: the same for any statement */
@@ -15,10 +15,10 @@ enum hf__pg_blame {
     HF__PG_UNKNOWN_PREPARED /* 26000: forgotten, to be prepared anew */
 };
 
-enum hf__pg_blame hf__pg_blame_of(const char *sqlstate);
+enum hf__pg_error_class hf__pg_error_class_of(const char *sqlstate);
 /* Of the refusal in s->reply. What blames the statement for what was prepared
  * is undone like what may go well soon: the next one is given all anew. */
-enum hf__pg_blame hf__pg_blame(const struct hf__pg *s);
+enum hf__pg_error_class hf__pg_error_class(const struct hf__pg *s);
 /* Its status, with its text, where err is not NULL, in the server's words and
  * with the remedy: HF_EUNAVAIL HF_EAUTH HF_EPROTO HF_EUNSAFE HF_ENOMEM. */
 int hf__pg_refusal(const struct hf__pg *s, hf_error *err);

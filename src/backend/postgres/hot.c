@@ -247,7 +247,7 @@ void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key)
 
 int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
 {
-    enum hf__pg_blame blame;
+    enum hf__pg_error_class class;
 
     if (r == HF_ENOMEM) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
@@ -256,15 +256,15 @@ int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
         s->t.lost = hf__pg_dead(s, err);
         return if_lost;
     }
-    blame = hf__pg_blame(s);
+    class = hf__pg_error_class(s);
     r = hf__pg_refusal(s, err);
-    if (blame == HF__PG_SESSION) {
+    if (class == HF__PG_SESSION) {
         s->t.lost = hf__pg_refusal(s, s->t.err);
     }
     if (strcmp(s->reply.sqlstate, "55P03") == 0 && !s->hurries) {
         return r; /* it was waited for */
     }
-    return blame == HF__PG_AGAIN || blame == HF__PG_UNKNOWN_PREPARED ? HF__AGAIN
+    return class == HF__PG_AGAIN || class == HF__PG_UNKNOWN_PREPARED ? HF__AGAIN
                                                                      : r;
 }
 

@@ -221,8 +221,8 @@ static int make(struct hf__pg *s, bool of_cells)
 /* Another may have made the same at the same time. */
 static bool may_go_well_soon(const struct hf__pg *s)
 {
-    return hf__pg_blame(s) == HF__PG_AGAIN ||
-           hf__pg_blame(s) == HF__PG_UNKNOWN_PREPARED ||
+    return hf__pg_error_class(s) == HF__PG_AGAIN ||
+           hf__pg_error_class(s) == HF__PG_UNKNOWN_PREPARED ||
            strcmp(s->reply.sqlstate, "23505") == 0 ||
            strcmp(s->reply.sqlstate, "42P07") == 0 ||
            strcmp(s->reply.sqlstate, "42710") == 0;

@@ -98,7 +98,7 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
     if (r == HF_OK && s->reply.sqlstate[0] == '\0') {
         return s->reply.n_rows == 1 ? HF_OK : HF__RACED;
     }
-    if (r != HF_OK || hf__pg_blame(s) != HF__PG_AGAIN) {
+    if (r != HF_OK || hf__pg_error_class(s) != HF__PG_AGAIN) {
         r = hf__pg_failed(s, s->t.err, r, HF_EUNAVAIL);
         s->t.lost = r < 0 ? r : s->t.lost;
     }

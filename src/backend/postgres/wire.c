@@ -216,7 +216,7 @@ static void end_of_group(struct hf__pg *s)
                 (w->has_set && w->sqlstate[0] == '\0' && !s->server.is_pooled);
     w->has_set = false;
     if (w->sqlstate[0] != '\0' &&
-        hf__pg_blame_of(w->sqlstate) == HF__PG_UNKNOWN_PREPARED) {
+        hf__pg_error_class_of(w->sqlstate) == HF__PG_UNKNOWN_PREPARED) {
         forget(w);
     }
     w->is_dead = w->is_dead || w->is_unanswered;
@@ -335,7 +335,7 @@ int hf__pg_run(struct hf__pg *s)
 
     r = r == HF_OK ? hf__pg_next(s) : r;
     if (r == HF_OK && s->reply.sqlstate[0] != '\0' &&
-        hf__pg_blame(s) == HF__PG_UNKNOWN_PREPARED) {
+        hf__pg_error_class(s) == HF__PG_UNKNOWN_PREPARED) {
         w->n_owed = 0;
         w->next_owed = 0;
         w->is_handed = false;
