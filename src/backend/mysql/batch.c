@@ -4,12 +4,12 @@
  * or undoes as one; all go out as one packet. This file decides what is
  * known of each operation after each step that can fail, and re-runs in halves
  * what failed as a unit, so that one row that somebody keeps locked costs no
- * other name anything. What the statements say is hot.c's, and names with more
- * than one holder are crowded.c's. Called by the session's thread.
+ * other name anything. What the statements say is fast_path.c's, and names with
+ * more than one holder are slow_path.c's. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/hot.h"
+#include "src/backend/mysql/fast_path.h"
 #include "src/backend/mysql/sql.h"
 #include "src/base/error.h"
 
@@ -27,7 +27,7 @@ struct plan {
 /* ---- which operations go into one statement */
 
 /* For names with one holder at most, as far as the operation tells? */
-static bool is_hot(const struct hf__op *op)
+static bool is_fast(const struct hf__op *op)
 {
     switch (op->kind) {
     case HF__OP_HANDOVER:
@@ -74,7 +74,7 @@ static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
     for (int i = 0; i < n; i++) {
         bool is_alike =
             i == 0 || (ops[i] != NULL && ops[i]->kind == first->kind &&
-                       hf__hot_are_alike(first, ops[i]));
+                       hf__fast_are_alike(first, ops[i]));
 
         if (is_alike) {
             p->ops[(*at)++] = ops[i];
@@ -84,7 +84,7 @@ static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
     }
 }
 
-/* Of the hot ones, in the order of kinds that the contract names. */
+/* Of those of the fast path, in the order of kinds that the contract names. */
 static void plan_make(struct plan *p, struct hf__op *const ops[], int n)
 {
     struct hf__op *left[PLAN_MAX];
@@ -92,7 +92,7 @@ static void plan_make(struct plan *p, struct hf__op *const ops[], int n)
 
     p->n_units = 0;
     for (int i = 0; i < n; i++) {
-        left[i] = is_hot(ops[i]) ? ops[i] : NULL;
+        left[i] = is_fast(ops[i]) ? ops[i] : NULL;
     }
     for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
         for (int i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
         struct hf__op *op = u->ops[i];
         int r;
 
-        if (!hf__hot_is_open(op)) {
+        if (!hf__fast_is_open(op)) {
             continue;
         }
         r = hf__mysql_refusal(s, op->err);
@@ -219,7 +219,7 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
 
     *ret_refused = false;
     for (int i = 0; i < first + replies; i++) {
-        if (s->reply.error != 0 && i > first + hf__hot_writes_at(s, u)) {
+        if (s->reply.error != 0 && i > first + hf__fast_writes_at(s, u)) {
             forget(u, 1); /* written it was; what was asked then is not known */
         }
         if (s->reply.error != 0) {
@@ -227,7 +227,7 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
             return HF_OK;
         }
         if (i >= first) {
-            hf__hot_hear(s, u, i - first);
+            hf__fast_hear(s, u, i - first);
         }
         if (!s->reply.is_last) {
             r = hf__wire_next(s);
@@ -251,7 +251,7 @@ static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
     hf__mysql_wake_lock_begin_packet(s, &first[0]);
     for (int i = 0; i < n; i++) {
         first[i] = (i == 0 ? first[0] : 0) + set_patience(s, &units[i]);
-        replies[i] = hf__hot_ask(s, &units[i]);
+        replies[i] = hf__fast_ask(s, &units[i]);
         set_results(&units[i], HF__OPEN);
     }
     s->sent_at = hf__now();
@@ -302,7 +302,7 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
     int r;
 
     hf__text_clear(&s->sql);
-    hf__hot_ask_rows(s, u->ops, u->n);
+    hf__fast_ask_rows(s, u->ops, u->n);
     r = hf__wire_send(s);
     if (r != HF_OK) {
         forget(u, 1);
@@ -314,14 +314,14 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
                    ? hf__mysql_dead(s)
                    : HF_OK;
     }
-    hf__hot_hear_rows(s, u);
+    hf__fast_hear_rows(s, u);
     return HF_OK;
 }
 
 static bool is_any_open(const struct hf__unit *u)
 {
     for (int i = 0; i < u->n; i++) {
-        if (hf__hot_is_open(u->ops[i])) {
+        if (hf__fast_is_open(u->ops[i])) {
             return true;
         }
     }
@@ -337,7 +337,7 @@ static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
     int r = u->n > 1 ? look_at(s, u) : HF_OK;
 
     for (int i = 0; i < u->n && r == HF_OK; i++) {
-        if (hf__hot_is_open(u->ops[i])) {
+        if (hf__fast_is_open(u->ops[i])) {
             rest[again.n++] = u->ops[i];
         }
     }
@@ -352,16 +352,16 @@ static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
     return u->form == HF__FORM_ACQUIRE ? acquire_rest(s, u) : look_at(s, u);
 }
 
-static bool is_left_for_crowded(const struct hf__op *op, enum hf__op_kind kind)
+static bool is_left_for_slow(const struct hf__op *op, enum hf__op_kind kind)
 {
-    return op->kind == kind && (op->result == HF__CROWDED || !is_hot(op));
+    return op->kind == kind && (op->result == HF__SLOW || !is_fast(op));
 }
 
 /* One by one, and after the first as long as there is time: what is left then
  * is surely not applied, and it is not always the same. */
-static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
+static int run_slow(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
-    int first = (int)(s->n_crowded++ % (unsigned)n);
+    int first = (int)(s->n_slow++ % (unsigned)n);
     int done = 0;
     int r = HF_OK;
 
@@ -369,7 +369,7 @@ static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
         for (int i = 0; i < n && r == HF_OK; i++) {
             struct hf__op *op = ops[(first + i) % n];
 
-            if (!is_left_for_crowded(op, (enum hf__op_kind)kind)) {
+            if (!is_left_for_slow(op, (enum hf__op_kind)kind)) {
                 continue;
             }
             if (done > 0 &&
@@ -378,7 +378,7 @@ static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
                 continue;
             }
             op->result = HF_EUNAVAIL;
-            r = hf__mysql_crowded(s, op);
+            r = hf__mysql_slow(s, op);
             done++;
         }
     }
@@ -398,13 +398,13 @@ static int run_chunk(struct hf__mysql *s, struct hf__op *const ops[], int n)
     if (r != HF_OK) {
         forget(p.units, p.n_units);
     }
-    return r == HF_OK ? run_crowded(s, ops, n) : r;
+    return r == HF_OK ? run_slow(s, ops, n) : r;
 }
 
 static void close_undecided(struct hf__op *const ops[], int n)
 {
     for (int i = 0; i < n; i++) {
-        if (ops[i]->result == HF__CROWDED) {
+        if (ops[i]->result == HF__SLOW) {
             ops[i]->result = HF_EUNAVAIL;
         }
     }

@@ -5,9 +5,9 @@
  * table; wire connect login errors settings target galera are the connection,
  * pair primary promote view peer takeover that to one of several that replicate
  * each other, sql what goes into a statement, schema shape row the tables;
- * batch is execute(), hot for names with one holder, crowded for those with
- * more, which src/backend/name/ decides (name commit); wait is waiting, survey
- * list() and gc(), cells cell(), check check().
+ * batch is execute(), fast_path for names with one holder, slow_path for those
+ * with more, which src/backend/name/ decides (name commit); wait is waiting,
+ * survey list() and gc(), cells cell(), check check().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
@@ -62,7 +62,7 @@ struct hf__mysql {
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
     hf__time scanned;       /* when the chunk in hand had been read */
     hf__time sent_at;       /* the last packet of the call that runs */
-    unsigned n_crowded;     /* batches, by which the first one changes */
+    unsigned n_slow;        /* batches, by which the first one changes */
 };
 
 extern const struct hf__backend hf__mysql_table_backend;
@@ -77,7 +77,7 @@ HF_MUST_CHECK int hf__mysql_dead(struct hf__mysql *s);
 /* One operation on a name that several hold or wait for, or of a kind that
  * needs all that is known of it: its result and all that goes with it. HF_OK,
  * or the session is dead. */
-HF_MUST_CHECK int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op);
+HF_MUST_CHECK int hf__mysql_slow(struct hf__mysql *s, struct hf__op *op);
 
 int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err);

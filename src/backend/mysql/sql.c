@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Literals, and the names of wake locks and what is said of them in SQL. Who
- * rings which is hot.c's, commit.c's and wait.c's. Called by the session's
- * thread.
+ * rings which is fast_path.c's, commit.c's and wait.c's. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql/sql.h"
 

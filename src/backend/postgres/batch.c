@@ -4,11 +4,11 @@
  * batch one packet; each form is done or undone as one, and re-run one by one
  * where it failed for what is in it, so that a row that somebody keeps locked
  * costs no other name anything. What none of them did is looked up, for all at
- * once, and the engine decides on it. What the statements say is hot.c's.
+ * once, and the engine decides on it. What the statements say is fast_path.c's.
  * Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 #include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
@@ -65,7 +65,7 @@ static void ask_patience(struct hf__pg *s,
 static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
 {
     int64_t wake_locks[HF__PG_WAKE_LOCKS];
-    int n_wake_locks = hf__pg_hot_forget_wake_locks(s, units, n, wake_locks);
+    int n_wake_locks = hf__pg_fast_forget_wake_locks(s, units, n, wake_locks);
     int r;
 
     s->hurries = hurries && !s->server.is_pooled; /* others have it then, too */
@@ -73,11 +73,11 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
     ask_patience(s, &hurry);
     for (int i = 0; i < n; i++) {
         set_results(&units[i], HF_EUNKNOWN);
-        hf__pg_hot_ask(s, &units[i]);
+        hf__pg_fast_ask(s, &units[i]);
     }
     ask_patience(s, &calm_down);
     if (n_wake_locks > 0) {
-        hf__pg_hot_ask_unlock(s, wake_locks, n_wake_locks);
+        hf__pg_fast_ask_unlock(s, wake_locks, n_wake_locks);
     }
     r = hf__pg_send(s);
     if (r == HF_ENOMEM) {
@@ -87,7 +87,7 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
     }
     r = r == HF_OK && s->hurries ? hf__pg_next(s) : r;
     for (int i = 0; i < n && r == HF_OK; i++) {
-        r = hf__pg_hot_hear(s, &units[i]);
+        r = hf__pg_fast_hear(s, &units[i]);
     }
     s->hurries = false;
     return r == HF_OK ? hf__pg_skip(s) : r;
@@ -101,8 +101,8 @@ static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
     struct hf__pg_unit singles[SINGLES];
     int r = HF_OK;
 
-    if (u->form >= HF__PG_HOT_HANDOVER) {
-        hf__pg_hot_unlock_all(s);
+    if (u->form >= HF__PG_FAST_HANDOVER) {
+        hf__pg_fast_unlock_all(s);
     }
     if (u->n == 1 && u->ops[0]->result != HF__AGAIN) {
         return HF_OK; /* it was alone */
@@ -155,14 +155,14 @@ static void note_busy(struct hf__pg *s, const struct hf__op *op)
     }
 }
 
-static int run_hot(struct hf__pg *s, struct hf__op *const ops[], int n)
+static int run_fast(struct hf__pg *s, struct hf__op *const ops[], int n)
 {
     struct hf__op *sorted[CHUNK];
-    struct hf__pg_unit units[HF__PG_HOT_NOT];
+    struct hf__pg_unit units[HF__PG_FAST_NOT];
     int n_units = 0;
     int at = 0;
 
-    for (int form = 0; form < HF__PG_HOT_NOT; form++) {
+    for (int form = 0; form < HF__PG_FAST_NOT; form++) {
         struct hf__pg_unit *u = &units[n_units];
 
         *u =
@@ -184,7 +184,7 @@ static int run_hot(struct hf__pg *s, struct hf__op *const ops[], int n)
 static bool is_new(const struct hf__op *op, const PGresult *seen)
 {
     return op->result == HF__PG_OPEN &&
-           hf__pg_form_of(op) == HF__PG_HOT_ACQUIRE &&
+           hf__pg_form_of(op) == HF__PG_FAST_ACQUIRE &&
            !hf__pg_name_has_record(seen, &op->key);
 }
 
@@ -193,7 +193,7 @@ static int make(struct hf__pg *s, struct hf__op *const ops[], int n,
                 const PGresult *seen)
 {
     struct hf__op *new[CHUNK];
-    struct hf__pg_unit u = {HF__PG_HOT_MAKE, new, 0, false};
+    struct hf__pg_unit u = {HF__PG_FAST_MAKE, new, 0, false};
 
     for (int i = 0; i < n; i++) {
         if (is_new(ops[i], seen)) {
@@ -273,7 +273,7 @@ static int run_chunk(struct hf__pg *s, struct hf__op *const ops[], int n)
     for (int i = 0; i < n; i++) {
         ops[i]->result = HF__PG_OPEN;
     }
-    r = run_hot(s, ops, n);
+    r = run_fast(s, ops, n);
     r = r == HF_OK ? s->t.lost : r;
     r = r == HF_OK ? look_up(s, ops, n, &seen) : r;
     if (seen != NULL) {

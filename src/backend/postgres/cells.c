@@ -9,7 +9,7 @@
 #include "src/backend/cell.h"
 
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 #include "src/base/error.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  * Rows of who is gone are named one by one, so that none is left whose clock
  * said something else when the statement ran. Called by the session's thread.
  */
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 #include "src/backend/table/marks.h"
 
 #include <inttypes.h>
@@ -305,7 +305,7 @@ static int write_all(struct writing *w)
 
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
         if (wake_lock != 0 && is_sent && s->t.lost == HF_OK) {
-            hf__pg_hot_unlock(s, taker);
+            hf__pg_fast_unlock(s, taker);
         } else if (wake_lock != 0) {
             (void)hf__pg_wake_lock_forget(s, taker);
         }
@@ -318,7 +318,7 @@ static int write_all(struct writing *w)
         return HF__RACED;
     }
     if (w->marks.frees != NULL) {
-        hf__pg_hot_unlock(s, w->marks.frees); /* written it is */
+        hf__pg_fast_unlock(s, w->marks.frees); /* written it is */
     }
     return HF_OK;
 }

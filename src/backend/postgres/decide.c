@@ -6,7 +6,7 @@
  * whoever stops in the middle delays them, and keeps nothing locked. Called by
  * the session's thread.
  */
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 #include "src/backend/table/marks.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
@@ -59,7 +59,7 @@ static int read_anew(struct hf__pg *s, const struct hf__key *key, bool is_new,
 
     hf__pg_begin_packet(s);
     if (is_new) {
-        hf__pg_hot_ask_record(s, key);
+        hf__pg_fast_ask_record(s, key);
         hf__pg_end_group(s);
     }
     hf__pg_ask_names(s, &key, 1);

@@ -3,8 +3,8 @@
  * A session of the PostgreSQL store, as the files of this folder share it:
  * postgres.c opens and closes it; target, timeline, connect, login, settings
  * are the way to the right server, ask, wire and errors the connection, schema
- * the tables; batch is execute(), by the statements of hot with their wake
- * locks (wake_lock), or where those do nothing by what src/backend/name/
+ * the tables; batch is execute(), by the statements of fast_path with their
+ * wake locks (wake_lock), or where those do nothing by what src/backend/name/
  * decides (decide, name, commit); wait and listen are waiting and being told,
  * survey is list() and gc(), cells is cell(), check is check().
  *

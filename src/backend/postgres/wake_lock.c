@@ -6,7 +6,7 @@
  * lock. They are hints and never the lock itself. Called by the session's
  * thread.
  */
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ bool hf__pg_wake_lock_forget(struct hf__pg *s, const struct hf__token *token)
 
 /* ---- letting go */
 
-void hf__pg_hot_ask_unlock(struct hf__pg *s, const int64_t wake_locks[], int n)
+void hf__pg_fast_ask_unlock(struct hf__pg *s, const int64_t wake_locks[], int n)
 {
     hf__pg_ask(s, &silence);
     hf__pg_put_array(s, HF__PG_INT8, n);
@@ -78,15 +78,15 @@ void hf__pg_hot_ask_unlock(struct hf__pg *s, const int64_t wake_locks[], int n)
     hf__pg_end_group(s);
 }
 
-int hf__pg_hot_forget_wake_locks(struct hf__pg *s,
-                                 const struct hf__pg_unit *units, int n,
-                                 int64_t ret_wake_locks[HF__PG_WAKE_LOCKS])
+int hf__pg_fast_forget_wake_locks(struct hf__pg *s,
+                                  const struct hf__pg_unit *units, int n,
+                                  int64_t ret_wake_locks[HF__PG_WAKE_LOCKS])
 {
     int count = 0;
 
     for (int i = 0; i < n; i++) {
-        bool gives_back = units[i].form >= HF__PG_HOT_RELEASE &&
-                          units[i].form <= HF__PG_HOT_HANDOVER;
+        bool gives_back = units[i].form >= HF__PG_FAST_RELEASE &&
+                          units[i].form <= HF__PG_FAST_HANDOVER;
 
         for (int k = 0; k < units[i].n && gives_back; k++) {
             const struct hf__token *token = &units[i].ops[k]->token;
@@ -109,18 +109,18 @@ static void run(struct hf__pg *s)
     }
 }
 
-void hf__pg_hot_unlock(struct hf__pg *s, const struct hf__token *token)
+void hf__pg_fast_unlock(struct hf__pg *s, const struct hf__token *token)
 {
     int64_t wake_lock = hf__pg_wake_lock_of(token);
 
     if (hf__pg_wake_lock_forget(s, token)) {
         hf__pg_begin_packet(s);
-        hf__pg_hot_ask_unlock(s, &wake_lock, 1);
+        hf__pg_fast_ask_unlock(s, &wake_lock, 1);
         run(s);
     }
 }
 
-void hf__pg_hot_unlock_all(struct hf__pg *s)
+void hf__pg_fast_unlock_all(struct hf__pg *s)
 {
     memset(s->wake_locks, 0, sizeof s->wake_locks);
     hf__pg_begin_packet(s);

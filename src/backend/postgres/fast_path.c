@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements of the hot path. Each condition is judged by the server in
+ * The statements of the fast path. Each condition is judged by the server in
  * the statement that writes, so that nothing can come in between. Rows are
  * found by their primary key, and locked in its order: two batches that
  * overlap wait for each other, and never in a circle. A statement that waited
  * for a row has an old clock, which must not shorten what a later one gave.
  * Called by the session's thread.
  */
-#include "src/backend/postgres/hot.h"
+#include "src/backend/postgres/fast_path.h"
 
 #include "src/backend/postgres/errors.h"
 #include "src/base/error.h"
@@ -134,17 +134,17 @@ static const struct form {
     struct hf__pg_statement statement;
     const enum field *fields;
 } forms[] = {
-    [HF__PG_HOT_RENEW] = {{HF__PG_RENEW, renew}, of_owned},
-    [HF__PG_HOT_RENEW_ONE_OF_SEVERAL] = {{HF__PG_RENEW_ONE_OF_SEVERAL,
-                                          renew_one_of_several},
-                                         of_owned},
-    [HF__PG_HOT_RELEASE] = {{HF__PG_RELEASE, release}, of_given_back},
-    [HF__PG_HOT_RELEASE_ONE_OF_SEVERAL] = {{HF__PG_RELEASE_ONE_OF_SEVERAL,
-                                            release_one_of_several},
-                                           of_given_back},
-    [HF__PG_HOT_HANDOVER] = {{HF__PG_HANDOVER, handover}, of_taken},
-    [HF__PG_HOT_ACQUIRE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
-    [HF__PG_HOT_MAKE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
+    [HF__PG_FAST_RENEW] = {{HF__PG_RENEW, renew}, of_owned},
+    [HF__PG_FAST_RENEW_ONE_OF_SEVERAL] = {{HF__PG_RENEW_ONE_OF_SEVERAL,
+                                           renew_one_of_several},
+                                          of_owned},
+    [HF__PG_FAST_RELEASE] = {{HF__PG_RELEASE, release}, of_given_back},
+    [HF__PG_FAST_RELEASE_ONE_OF_SEVERAL] = {{HF__PG_RELEASE_ONE_OF_SEVERAL,
+                                             release_one_of_several},
+                                            of_given_back},
+    [HF__PG_FAST_HANDOVER] = {{HF__PG_HANDOVER, handover}, of_taken},
+    [HF__PG_FAST_ACQUIRE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
+    [HF__PG_FAST_MAKE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
 };
 
 static const struct hf__token *taker(const struct hf__op *op)
@@ -203,29 +203,30 @@ enum hf__pg_form hf__pg_form_of(const struct hf__op *op)
 
     switch (op->kind) {
     case HF__OP_RENEW:
-        return is_alone ? HF__PG_HOT_RENEW : HF__PG_HOT_RENEW_ONE_OF_SEVERAL;
+        return is_alone ? HF__PG_FAST_RENEW : HF__PG_FAST_RENEW_ONE_OF_SEVERAL;
     case HF__OP_RELEASE:
         if (is_alone) {
-            return HF__PG_HOT_RELEASE;
+            return HF__PG_FAST_RELEASE;
         }
-        return op->reopens ? HF__PG_HOT_NOT : HF__PG_HOT_RELEASE_ONE_OF_SEVERAL;
+        return op->reopens ? HF__PG_FAST_NOT
+                           : HF__PG_FAST_RELEASE_ONE_OF_SEVERAL;
     case HF__OP_HANDOVER:
-        return HF__PG_HOT_HANDOVER;
+        return HF__PG_FAST_HANDOVER;
     case HF__OP_ACQUIRE:
-        return is_alone ? HF__PG_HOT_ACQUIRE : HF__PG_HOT_NOT;
+        return is_alone ? HF__PG_FAST_ACQUIRE : HF__PG_FAST_NOT;
     case HF__OP_RAISE:
     case HF__OP_INSPECT:
     case HF__OP_BREAK:
         break;
     }
-    return HF__PG_HOT_NOT;
+    return HF__PG_FAST_NOT;
 }
 
-void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u)
+void hf__pg_fast_ask(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     const struct form *f = &forms[u->form];
 
-    if (u->form == HF__PG_HOT_MAKE) {
+    if (u->form == HF__PG_FAST_MAKE) {
         hf__pg_ask(s, &make);
         put_array(s, u, KEY);
     }
@@ -236,7 +237,7 @@ void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u)
     hf__pg_end_group(s);
 }
 
-void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key)
+void hf__pg_fast_ask_record(struct hf__pg *s, const struct hf__key *key)
 {
     hf__pg_ask(s, &make);
     hf__pg_put_array(s, HF__PG_BYTEA, 1);
@@ -300,7 +301,7 @@ static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
 static void leave(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     for (int i = 0; i < u->n; i++) {
-        if (u->form >= HF__PG_HOT_HANDOVER && u->ops[i]->result != HF_OK) {
+        if (u->form >= HF__PG_FAST_HANDOVER && u->ops[i]->result != HF_OK) {
             (void)hf__pg_wake_lock_forget(s, taker(u->ops[i]));
         }
     }
@@ -314,9 +315,9 @@ static void refuse(struct hf__pg *s, struct hf__pg_unit *u)
     }
 }
 
-int hf__pg_hot_hear(struct hf__pg *s, struct hf__pg_unit *u)
+int hf__pg_fast_hear(struct hf__pg *s, struct hf__pg_unit *u)
 {
-    int replies = u->form == HF__PG_HOT_MAKE ? 2 : 1;
+    int replies = u->form == HF__PG_FAST_MAKE ? 2 : 1;
 
     u->is_refused = false;
     for (int i = 0; i < replies; i++) {

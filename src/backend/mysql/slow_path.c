@@ -194,7 +194,7 @@ static int give_turn(struct hf__mysql *s, const struct hf__op *op)
     return ask_turn(s, op, "DO RELEASE_LOCK(", ")");
 }
 
-int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op)
+int hf__mysql_slow(struct hf__mysql *s, struct hf__op *op)
 {
     bool has_turn = false;
     int r = HF__RACED;

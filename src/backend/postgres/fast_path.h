@@ -4,8 +4,8 @@
  * several of a kind at once. What can't be done so stays open, and the engine
  * decides on it. Thread: the session's.
  */
-#ifndef HF_BACKEND_POSTGRES_HOT_H
-#define HF_BACKEND_POSTGRES_HOT_H
+#ifndef HF_BACKEND_POSTGRES_FAST_PATH_H
+#define HF_BACKEND_POSTGRES_FAST_PATH_H
 
 #include "src/backend/postgres/postgres.h"
 
@@ -14,14 +14,14 @@
 
 /* In the order in which the kinds of a batch are applied. */
 enum hf__pg_form {
-    HF__PG_HOT_RENEW,
-    HF__PG_HOT_RENEW_ONE_OF_SEVERAL,
-    HF__PG_HOT_RELEASE,
-    HF__PG_HOT_RELEASE_ONE_OF_SEVERAL,
-    HF__PG_HOT_HANDOVER,
-    HF__PG_HOT_ACQUIRE,
-    HF__PG_HOT_MAKE, /* … names that have no record yet */
-    HF__PG_HOT_NOT
+    HF__PG_FAST_RENEW,
+    HF__PG_FAST_RENEW_ONE_OF_SEVERAL,
+    HF__PG_FAST_RELEASE,
+    HF__PG_FAST_RELEASE_ONE_OF_SEVERAL,
+    HF__PG_FAST_HANDOVER,
+    HF__PG_FAST_ACQUIRE,
+    HF__PG_FAST_MAKE, /* … names that have no record yet */
+    HF__PG_FAST_NOT
 };
 enum hf__pg_form hf__pg_form_of(const struct hf__op *op);
 
@@ -34,24 +34,25 @@ struct hf__pg_unit {
 };
 
 /* Ask for all of the unit, as a group. */
-void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u);
+void hf__pg_fast_ask(struct hf__pg *s, const struct hf__pg_unit *u);
 /* Take the reply: those that were not done are open. HF_OK, or the session is
  * dead. */
-HF_MUST_CHECK int hf__pg_hot_hear(struct hf__pg *s, struct hf__pg_unit *u);
+HF_MUST_CHECK int hf__pg_fast_hear(struct hf__pg *s, struct hf__pg_unit *u);
 
 /* Wake locks of grants that those units give back: they are let go of after the
  * rows say so, by a group of their own. Gives how many. */
-int hf__pg_hot_forget_wake_locks(struct hf__pg *s,
-                                 const struct hf__pg_unit *units, int n,
-                                 int64_t ret_wake_locks[HF__PG_WAKE_LOCKS]);
-void hf__pg_hot_ask_unlock(struct hf__pg *s, const int64_t wake_locks[], int n);
+int hf__pg_fast_forget_wake_locks(struct hf__pg *s,
+                                  const struct hf__pg_unit *units, int n,
+                                  int64_t ret_wake_locks[HF__PG_WAKE_LOCKS]);
+void hf__pg_fast_ask_unlock(struct hf__pg *s, const int64_t wake_locks[],
+                            int n);
 /* That of a grant which is over, if it is this session's, is let go of now;
  * s->t.lost is set if that fails. */
-void hf__pg_hot_unlock(struct hf__pg *s, const struct hf__token *token);
+void hf__pg_fast_unlock(struct hf__pg *s, const struct hf__token *token);
 /* A statement that failed may have taken some: the same for all. */
-void hf__pg_hot_unlock_all(struct hf__pg *s);
+void hf__pg_fast_unlock_all(struct hf__pg *s);
 /* Ask for an empty record of that name, if it has none. */
-void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key);
+void hf__pg_fast_ask_record(struct hf__pg *s, const struct hf__key *key);
 
 /* What was sent last was refused, or (r, of the wire) went wrong: what that is
  * for an operation. s->t.lost is set if the session is dead; of what was sent

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements of the hot path. Each condition is judged by the server in
+ * The statements of the fast path. Each condition is judged by the server in
  * the statement that writes, so that nothing can come in between. Columns are
  * set from left to right and later ones see what earlier ones became: what a
  * condition reads is set last. Rows are found by their primary key, and no
  * others are locked. Called by the session's thread.
  */
-#include "src/backend/mysql/hot.h"
+#include "src/backend/mysql/fast_path.h"
 
 #include "src/backend/mysql/row.h"
 #include "src/backend/mysql/sql.h"
@@ -23,7 +23,7 @@
 
 /* ---- words */
 
-void hf__hot_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
+void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 {
     hf__text_add(t, "name_key IN(");
     for (int i = 0; i < n; i++) {
@@ -36,7 +36,7 @@ void hf__hot_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 /* Tokens are of one claim each, so that two lists mean the same as pairs. */
 static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 {
-    hf__hot_add_keys(t, ops, n);
+    hf__fast_add_keys(t, ops, n);
     hf__text_add(t, " AND token IN(");
     for (int i = 0; i < n; i++) {
         hf__text_add(t, i == 0 ? "" : ",");
@@ -46,15 +46,16 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 }
 
 /* Nobody would drop the wake lock of a grant that outlives its session. */
-bool hf__hot_has_wake_locks(const struct hf__mysql *s, const struct hf__unit *u)
+bool hf__fast_has_wake_locks(const struct hf__mysql *s,
+                             const struct hf__unit *u)
 {
     return s->t.has_wake_locks && !u->ops[0]->is_detached;
 }
 
 /* Gives how many replies. */
-int hf__hot_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
+int hf__fast_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (!hf__hot_has_wake_locks(s, u)) {
+    if (!hf__fast_has_wake_locks(s, u)) {
         return 0;
     }
     for (int i = 0; i < u->n; i++) {
@@ -73,7 +74,7 @@ static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
 {
     long long lease_us = u->ops[0]->lease_us;
 
-    hf__text_add(&s->sql, "UPDATE " HF__HOT_TABLE " SET ");
+    hf__text_add(&s->sql, "UPDATE " HF__FAST_TABLE " SET ");
     hf__text_addf(&s->sql, EXTEND TOUCH "detached=%d,", lease_us, lease_us,
                   u->ops[0]->is_detached);
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
@@ -85,7 +86,7 @@ static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
 static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
 {
     hf__text_add(&s->sql,
-                 "UPDATE " HF__HOT_TABLE
+                 "UPDATE " HF__FAST_TABLE
                  " SET freed=token,token=" HF__SQL_NOBODY ",expires=0," TOUCH);
     hf__text_add(&s->sql, u->ops[0]->reopens ? "keep_until=0," : "");
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
@@ -120,9 +121,9 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     long long lease_us = op->lease_us;
-    int replies = hf__hot_take_wake_locks(s, u);
+    int replies = hf__fast_take_wake_locks(s, u);
 
-    hf__text_add(&s->sql, "UPDATE " HF__HOT_TABLE " SET fence=LAST_INSERT_ID("
+    hf__text_add(&s->sql, "UPDATE " HF__FAST_TABLE " SET fence=LAST_INSERT_ID("
                           "GREATEST(fence+1," HF__SQL_NOW ")),"
                           "acquired_at=" HF__SQL_NOW ",");
     add_facts(&s->sql, op);
@@ -143,15 +144,15 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
     return replies + 2;
 }
 
-void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
+void hf__fast_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
-    hf__text_add(&s->sql, "SELECT " HF__MYSQL_ROW_COLUMNS " FROM " HF__HOT_TABLE
-                          " WHERE ");
-    hf__hot_add_keys(&s->sql, ops, n);
+    hf__text_add(&s->sql, "SELECT " HF__MYSQL_ROW_COLUMNS
+                          " FROM " HF__FAST_TABLE " WHERE ");
+    hf__fast_add_keys(&s->sql, ops, n);
     hf__text_add(&s->sql, ";");
 }
 
-int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *u)
+int hf__fast_ask(struct hf__mysql *s, const struct hf__unit *u)
 {
     switch (u->form) {
     case HF__FORM_RENEW:
@@ -161,17 +162,17 @@ int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *u)
     case HF__FORM_HANDOVER:
         return ask_handover(s, u);
     case HF__FORM_ACQUIRE:
-        return hf__hot_ask_acquire(s, u);
+        return hf__fast_ask_acquire(s, u);
     case HF__FORM_ACQUIRE_ANY:
-        return hf__hot_ask_acquire_any(s, u);
+        return hf__fast_ask_acquire_any(s, u);
     case HF__FORM_INSPECT:
         break;
     }
-    hf__hot_ask_rows(s, u->ops, u->n);
+    hf__fast_ask_rows(s, u->ops, u->n);
     return 1;
 }
 
-bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b)
+bool hf__fast_are_alike(const struct hf__op *a, const struct hf__op *b)
 {
     switch (a->kind) {
     case HF__OP_RENEW:
@@ -195,7 +196,7 @@ bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b)
 
 /* ---- what is heard */
 
-bool hf__hot_is_open(const struct hf__op *op)
+bool hf__fast_is_open(const struct hf__op *op)
 {
     return op->result == HF__OPEN || op->result == HF__UNDONE;
 }
@@ -222,7 +223,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         op->took_over = row->took_over;
         return;
     } else if (row->crowd != 0 || op->queueing == HF__QUEUE_ALWAYS) {
-        op->result = HF__CROWDED;
+        op->result = HF__SLOW;
     } else if (form == HF__FORM_ACQUIRE &&
                hf__mysql_row_is_free_for(row, &op->token)) {
         return; /* its fence is not behind the clock */
@@ -257,7 +258,7 @@ static void hear_owned(struct hf__op *op, const struct hf__mysql_row *row)
     } else if (op->result == HF__OPEN && was_done(op, row)) {
         op->result = HF_OK;
     } else if (row->crowd != 0) {
-        op->result = HF__CROWDED;
+        op->result = HF__SLOW;
     } else {
         lose(op, row);
     }
@@ -266,7 +267,7 @@ static void hear_owned(struct hf__op *op, const struct hf__mysql_row *row)
 static void hear_inspected(struct hf__op *op, const struct hf__mysql_row *row)
 {
     if (row->crowd != 0) {
-        op->result = HF__CROWDED;
+        op->result = HF__SLOW;
         return;
     }
     op->result = row->is_damaged ? refuse_damaged(op) : HF_OK;
@@ -317,7 +318,7 @@ static void decide_missing(struct hf__mysql *s, enum hf__form form,
     }
 }
 
-void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
+void hf__fast_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__mysql_row row;
 
@@ -325,12 +326,12 @@ void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
          hf__mysql_row_read(s, &row)) {
         struct hf__op *op = find(u->ops, u->n, &row.key);
 
-        if (op != NULL && hf__hot_is_open(op)) {
+        if (op != NULL && hf__fast_is_open(op)) {
             decide(s, u->form, op, &row);
         }
     }
     for (int i = 0; i < u->n; i++) {
-        if (hf__hot_is_open(u->ops[i])) {
+        if (hf__fast_is_open(u->ops[i])) {
             decide_missing(s, u->form, u->ops[i]);
         }
     }
@@ -349,7 +350,7 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
             }
         }
     } else if (u->form == HF__FORM_HANDOVER) {
-        op->result = HF__CROWDED;
+        op->result = HF__SLOW;
     } else {
         for (int i = 0; i < u->n; i++) {
             if (u->form == HF__FORM_ACQUIRE) {
@@ -362,20 +363,20 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 }
 
 /* Behind the taking of wake locks, whose reply says nothing. */
-int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
+int hf__fast_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return hf__hot_has_wake_locks(s, u) &&
+    return hf__fast_has_wake_locks(s, u) &&
            (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE_ANY ||
             (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_wake_locks));
 }
 
-void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
+void hf__fast_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
 {
-    int at = which - hf__hot_writes_at(s, u);
+    int at = which - hf__fast_writes_at(s, u);
 
     if (u->form == HF__FORM_INSPECT ||
         (u->form == HF__FORM_ACQUIRE_ANY && at == 1)) {
-        hf__hot_hear_rows(s, u);
+        hf__fast_hear_rows(s, u);
     } else if (u->form != HF__FORM_ACQUIRE_ANY && at == 0) {
         hear_written(s, u);
     }
@@ -460,16 +461,16 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
  * nobody gave back. To read the clock takes the server as long as all the rest:
  * acquired_at has it for the columns after it.
  */
-int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
+int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     struct hf__text *t = &s->sql;
     long long lease_us = op->lease_us;
     int replies =
-        s->server.has_inner_wake_locks ? 0 : hf__hot_take_wake_locks(s, u);
+        s->server.has_inner_wake_locks ? 0 : hf__fast_take_wake_locks(s, u);
 
     hf__text_addf(t,
-                  "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
+                  "UPDATE " HF__FAST_TABLE " SET acquired_at=" HF__SQL_NOW
                   ",fence=LAST_INSERT_ID(acquired_at),keep_until=%s+%lld,"
                   "detached=%d,",
                   op->keep_us > 0 ? "acquired_at" : "0", (long long)op->keep_us,
@@ -481,10 +482,10 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
                   lease_us);
     add_each(t, u, add_token, false);
     hf__text_add(t, " WHERE ");
-    hf__hot_add_keys(t, u->ops, u->n);
+    hf__fast_add_keys(t, u->ops, u->n);
     hf__text_add(t, " AND crowd=0 AND expires=0 AND fence<" HF__SQL_NOW
                     " AND keep_until<=" HF__SQL_NOW);
-    if (s->server.has_inner_wake_locks && hf__hot_has_wake_locks(s, u)) {
+    if (s->server.has_inner_wake_locks && hf__fast_has_wake_locks(s, u)) {
         /* Of a row that is locked by now and not committed yet, so that nobody
          * can ask for it before. */
         hf__text_add(t, " AND COALESCE(");
@@ -540,10 +541,10 @@ static const char take_if_free[] =
     "changed_at=IF(token=VALUES(token),"
     "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
 
-int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
+int hf__fast_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__text *t = &s->sql;
-    int replies = hf__hot_take_wake_locks(s, u);
+    int replies = hf__fast_take_wake_locks(s, u);
 
     hf__text_add(t, "INSERT INTO holdfast_lock(name_key,token,fence,expires,"
                     "keep_until,acquired_at,changed_at,detached,label,host,"
@@ -553,6 +554,6 @@ int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
         add_values(t, u->ops[i]);
     }
     hf__text_add(t, take_if_free);
-    hf__hot_ask_rows(s, u->ops, u->n);
+    hf__fast_ask_rows(s, u->ops, u->n);
     return replies + 2;
 }
