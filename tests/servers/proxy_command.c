@@ -11,7 +11,7 @@ static bool arm(struct hf__relay *relay, const struct hf__proxy_rule *rule)
 {
     for (int i = 0; i < HF__PROXY_RULES; i++) {
         if (!relay->rules[i].is_armed) {
-            relay->rules[i] = (struct hf__armed){*rule, 0, true};
+            relay->rules[i] = (struct hf__subscriptions){*rule, 0, true};
             return true;
         }
     }

@@ -83,7 +83,7 @@ struct hf__passage {
 
 enum { HF__PROXY_RULES = 8 };
 
-struct hf__armed {
+struct hf__subscriptions {
     struct hf__proxy_rule rule;
     int seen;
     bool is_armed;
@@ -97,7 +97,7 @@ struct hf__relay {
     bool accepts_silently;
     bool holds[HF__PROXY_WAYS];
     int64_t delay_ms[HF__PROXY_WAYS];
-    struct hf__armed rules[HF__PROXY_RULES];
+    struct hf__subscriptions rules[HF__PROXY_RULES];
     struct hf__proxy_counts counts;
     struct hf__passage *passages;
 };

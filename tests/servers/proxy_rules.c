@@ -99,7 +99,7 @@ void hf__rules_begin(struct hf__relay *relay, struct hf__passage *passage,
         keep_statement(relay->framing, passage, flow);
     }
     for (int i = 0; i < HF__PROXY_RULES; i++) {
-        struct hf__armed *a = &relay->rules[i];
+        struct hf__subscriptions *a = &relay->rules[i];
 
         if (!a->is_armed || !is_about(&a->rule, passage, flow) ||
             ++a->seen < a->rule.n || flow->has_rule) {

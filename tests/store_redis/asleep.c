@@ -36,7 +36,7 @@ static redisReply *run(enum hf__script script, const char *mark)
 static const char *look(const char *mark, long long *ret_number)
 {
     static char said[8];
-    redisReply *reply = run(HF__SCRIPT_ARM, mark);
+    redisReply *reply = run(HF__SCRIPT_SUBSCRIBE, mark);
 
     EXPECT_IS(reply->elements, 2);
     snprintf(said, sizeof said, "%s", reply->element[0]->str);
@@ -117,7 +117,7 @@ TEST(who_was_called_and_leaves_has_the_next_called)
     fall_asleep(marks[1]);
     EXPECT_IS(ask(HF__OP_RELEASE, 1, HF__MODE_EXCLUSIVE, 0), HF_OK);
     EXPECT_TEXT(record_says("job", "offer"), marks[0]);
-    freeReplyObject(run(HF__SCRIPT_DISARM, marks[0]));
+    freeReplyObject(run(HF__SCRIPT_UNSUBSCRIBE, marks[0]));
     EXPECT_TEXT(record_says("job", "offer"), marks[1]);
     expect_asleep("");
 }

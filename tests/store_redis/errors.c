@@ -3,8 +3,8 @@
  * What scripts of all versions of servers say, as statuses: the words of those
  * that are not installed here, too. Other words are in connect/errors.c.
  */
-#include "src/backend/redis/armed.h"
 #include "src/backend/redis/ask.h"
+#include "src/backend/redis/subscriptions.h"
 #include "tests/store_redis/world.h"
 
 #include <string.h>
@@ -64,16 +64,16 @@ TEST(an_end_that_is_beyond_all_times_is_no_end)
 {
     static struct hf__redis session;
     static char wait[] = "wait";
-    struct hf__arm arm = {.is_asked = true};
-    struct hf__armed armed = {.list = &arm, .n = 1};
+    struct hf__subscription arm = {.is_asked = true};
+    struct hf__subscriptions subscriptions = {.list = &arm, .n = 1};
     redisReply word = {.type = REDIS_REPLY_STRING, .str = wait, .len = 4};
     redisReply number = {.type = REDIS_REPLY_INTEGER, .integer = INT64_MAX};
     redisReply *elements[] = {&word, &number};
     redisReply reply = {
         .type = REDIS_REPLY_ARRAY, .elements = 2, .element = elements};
 
-    session.armed = &armed;
-    EXPECT_IS(hf__arm_take(&session, &reply), HF_OK);
+    session.subscriptions = &subscriptions;
+    EXPECT_IS(hf__subscribe_take(&session, &reply), HF_OK);
     EXPECT(hf__before(hf__now(), arm.due));
     EXPECT(hf__before(arm.due, hf__after_ms(hf__now(), 1300)));
 }

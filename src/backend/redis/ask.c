@@ -24,11 +24,11 @@ static const struct {
     const char *text;
     const char *hash;
 } scripts[HF__SCRIPTS] = {
-    SCRIPT(ACQUIRE),    SCRIPT(RENEW),        SCRIPT(RELEASE),
-    SCRIPT(HANDOVER),   SCRIPT(RAISE),        SCRIPT(BREAK),
-    SCRIPT(INSPECT),    SCRIPT(COLLECT),      SCRIPT(ARM),
-    SCRIPT(DISARM),     SCRIPT(CELL),         SCRIPT(ACQUIRE_MANY),
-    SCRIPT(RENEW_MANY), SCRIPT(RELEASE_MANY),
+    SCRIPT(ACQUIRE),     SCRIPT(RENEW),        SCRIPT(RELEASE),
+    SCRIPT(HANDOVER),    SCRIPT(RAISE),        SCRIPT(BREAK),
+    SCRIPT(INSPECT),     SCRIPT(COLLECT),      SCRIPT(SUBSCRIBE),
+    SCRIPT(UNSUBSCRIBE), SCRIPT(CELL),         SCRIPT(ACQUIRE_MANY),
+    SCRIPT(RENEW_MANY),  SCRIPT(RELEASE_MANY),
 };
 
 const char *hf__script_text(enum hf__script script)

@@ -23,8 +23,8 @@ enum hf__script {
     HF__SCRIPT_RAISE,
     HF__SCRIPT_BREAK,
     HF__SCRIPT_INSPECT,
-    HF__SCRIPT_ARM,          /* wait(): register, look */
-    HF__SCRIPT_DISARM,       /* wait() is over */
+    HF__SCRIPT_SUBSCRIBE,    /* wait(): register, look */
+    HF__SCRIPT_UNSUBSCRIBE,  /* wait() is over */
     HF__SCRIPT_COLLECT,      /* gc(): delete one record if it is idle */
     HF__SCRIPT_CELL,         /* cell(), and gc() of one */
     HF__SCRIPT_ACQUIRE_MANY, /* several at once, see lua/many.lua */

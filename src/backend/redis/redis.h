@@ -4,8 +4,8 @@
  * redis.c opens and closes; wire tls target dial peer greet errors are the
  * connection, said sentinel who is the primary, ask answer (and lua/) the
  * operations, scan the names; redlock/ uses them too. execute (by confirm) is
- * execute() and cell(), wait (by looks) is waiting, survey is list() and gc(),
- * check (by may) is check().
+ * execute() and cell(), wait (by subscribe) is waiting, survey is list() and
+ * gc(), check (by may) is check().
  *
  * Thread: the session's, except interrupt().
  */
@@ -39,7 +39,8 @@ struct hf__redis {
     bool is_apart;                   /* no command may have several names: a
                                         proxy sends it where its first key is */
 
-    struct hf__armed *armed; /* wait.c's; NULL: it has not waited yet */
+    struct hf__subscriptions
+        *subscriptions; /* wait.c's; NULL: it has not waited yet */
 };
 
 int hf__redis_execute(void *state, struct hf__op *ops[], int n,

@@ -3,7 +3,7 @@
  * wait(): sleep until the server says that a name may be had. This file keeps
  * the list of what the server was told of, from one call to the next: which
  * watch is which, what nobody waits for any more, what is due. It decides when
- * to look, and calls off what nobody waits for; looks.c has what is said.
+ * to look, and calls off what nobody waits for; subscribe.c has what is said.
  * Between two calls all stays as it is, and what comes meanwhile is found by
  * the next.
  *
@@ -12,7 +12,7 @@
  * moment that the server keeps the name for it, and then their next look.
  * Called by the session's thread.
  */
-#include "src/backend/redis/armed.h"
+#include "src/backend/redis/subscriptions.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -25,9 +25,10 @@
  * what was kept for it goes to the next. */
 #define TRIAL_MS 100
 
-static bool is_same_queue(const struct hf__arm *a, const struct hf__watch *w)
+static bool is_same_queue(const struct hf__subscription *a,
+                          const struct hf__watch *w)
 {
-    struct hf__key key = hf__arm_key(a);
+    struct hf__key key = hf__subscription_key(a);
 
     return hf__key_compare(&key, &w->key) == 0 &&
            hf__token_equal(&a->watch.ticket, &w->ticket) &&
@@ -36,12 +37,12 @@ static bool is_same_queue(const struct hf__arm *a, const struct hf__watch *w)
 }
 
 /* Lists change little between two calls: it is looked for from *at on. */
-static struct hf__arm *find(struct hf__armed *p, const struct hf__watch *w,
-                            int *at)
+static struct hf__subscription *find(struct hf__subscriptions *p,
+                                     const struct hf__watch *w, int *at)
 {
     for (int i = 0; i < p->n; i++) {
         int near_index = (*at + i) % p->n;
-        struct hf__arm *a = &p->list[near_index];
+        struct hf__subscription *a = &p->list[near_index];
 
         if (!a->is_wanted && !a->is_leaving && is_same_queue(a, w)) {
             *at = near_index + 1;
@@ -51,11 +52,12 @@ static struct hf__arm *find(struct hf__armed *p, const struct hf__watch *w,
     return NULL;
 }
 
-static struct hf__arm *add(struct hf__armed *p)
+static struct hf__subscription *add(struct hf__subscriptions *p)
 {
     if (p->n == p->room) {
         int room = p->room == 0 ? 4 : 2 * p->room;
-        struct hf__arm *list = hf__resize(p->list, (size_t)room * sizeof *list);
+        struct hf__subscription *list =
+            hf__resize(p->list, (size_t)room * sizeof *list);
 
         if (list == NULL) {
             return NULL;
@@ -63,12 +65,12 @@ static struct hf__arm *add(struct hf__armed *p)
         p->list = list;
         p->room = room;
     }
-    p->list[p->n] = (struct hf__arm){0};
+    p->list[p->n] = (struct hf__subscription){0};
     return &p->list[p->n++];
 }
 
 /* It looks again, unless it has just done so. */
-static void renew(struct hf__arm *a, const struct hf__watch *w)
+static void renew(struct hf__subscription *a, const struct hf__watch *w)
 {
     bool is_new = a->was_told || a->watch.key.length == 0 ||
                   a->watch.fence != w->fence ||
@@ -89,10 +91,11 @@ static void renew(struct hf__arm *a, const struct hf__watch *w)
 }
 
 /* Do others of the list share its place among those who sleep? */
-static bool is_shared(const struct hf__armed *p, const struct hf__arm *a)
+static bool is_shared(const struct hf__subscriptions *p,
+                      const struct hf__subscription *a)
 {
     for (int i = 0; i < p->n; i++) {
-        const struct hf__arm *other = &p->list[i];
+        const struct hf__subscription *other = &p->list[i];
 
         if (other != a && other->is_wanted && is_same_queue(other, &a->watch)) {
             return true;
@@ -103,19 +106,19 @@ static bool is_shared(const struct hf__armed *p, const struct hf__arm *a)
 
 /* It was woken and its caller told: that claim is being tried, or nobody knows
  * of it any more, and then others are to be woken in its place. */
-static bool lingers(const struct hf__arm *a)
+static bool lingers(const struct hf__subscription *a)
 {
     return !a->is_wanted && !a->is_leaving && a->was_told && a->was_woken;
 }
 
 /* What the server knows of no more, and nobody here. Also while replies are
  * owed. */
-static void forget(struct hf__armed *p)
+static void forget(struct hf__subscriptions *p)
 {
     int kept = 0;
 
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
+        struct hf__subscription *a = &p->list[i];
 
         if (a->is_wanted || lingers(a) ||
             (a->is_leaving && (a->is_entered || a->was_woken))) {
@@ -127,11 +130,11 @@ static void forget(struct hf__armed *p)
 
 /* What is not wanted leaves, if the server knows it; what was told to have
  * fired `with_told` only. */
-static void dismiss(struct hf__armed *p, bool with_told)
+static void dismiss(struct hf__subscriptions *p, bool with_told)
 {
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
-        struct hf__key key = hf__arm_key(a);
+        struct hf__subscription *a = &p->list[i];
+        struct hf__key key = hf__subscription_key(a);
 
         if (!a->is_wanted && !a->is_leaving) {
             a->watch.key = key; /* to be compared */
@@ -140,7 +143,7 @@ static void dismiss(struct hf__armed *p, bool with_told)
     }
 }
 
-static void want_none(struct hf__armed *p)
+static void want_none(struct hf__subscriptions *p)
 {
     for (int i = 0; i < p->n; i++) {
         p->list[i].is_wanted = false;
@@ -148,13 +151,14 @@ static void want_none(struct hf__armed *p)
 }
 
 /* These are wanted from now on, and no others. HF_OK or HF_ENOMEM. */
-static int take_watches(struct hf__armed *p, struct hf__watch *const w[], int n)
+static int take_watches(struct hf__subscriptions *p,
+                        struct hf__watch *const w[], int n)
 {
     int at = 0;
 
     want_none(p);
     for (int i = 0; i < n; i++) {
-        struct hf__arm *a = find(p, w[i], &at);
+        struct hf__subscription *a = find(p, w[i], &at);
 
         if (a == NULL) {
             a = add(p);
@@ -171,7 +175,7 @@ static int take_watches(struct hf__armed *p, struct hf__watch *const w[], int n)
 
 /* None is wanted; what was told to have fired leaves as well, `with_told`, or
  * is being tried. */
-static void let_go(struct hf__armed *p, bool with_told)
+static void let_go(struct hf__subscriptions *p, bool with_told)
 {
     want_none(p);
     dismiss(p, with_told);
@@ -182,12 +186,13 @@ static void let_go(struct hf__armed *p, bool with_told)
 }
 
 /* All that has fired; the caller knows it then. */
-static void tell_fired(struct hf__armed *p, struct hf__watch *w[], int n)
+static void tell_fired(struct hf__subscriptions *p, struct hf__watch *w[],
+                       int n)
 {
     hf__time tried = hf__after_ms(hf__now(), TRIAL_MS);
 
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
+        struct hf__subscription *a = &p->list[i];
 
         for (int j = 0; a->has_fired && !a->was_told && j < n; j++) {
             if (!w[j]->has_fired && is_same_queue(a, w[j])) {
@@ -199,7 +204,7 @@ static void tell_fired(struct hf__armed *p, struct hf__watch *w[], int n)
     }
 }
 
-static bool has_news(const struct hf__armed *p)
+static bool has_news(const struct hf__subscriptions *p)
 {
     for (int i = 0; i < p->n; i++) {
         if (p->list[i].is_wanted && p->list[i].has_fired) {
@@ -210,15 +215,15 @@ static bool has_news(const struct hf__armed *p)
 }
 
 /* When there is something to say; what was refused fires instead. */
-static hf__time next_due(struct hf__armed *p, hf__time now)
+static hf__time next_due(struct hf__subscriptions *p, hf__time now)
 {
     hf__time next = HF__NEVER;
 
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
+        struct hf__subscription *a = &p->list[i];
 
         if (lingers(a) && !hf__before(now, a->due)) {
-            a->watch.key = hf__arm_key(a); /* to be compared */
+            a->watch.key = hf__subscription_key(a); /* to be compared */
             a->is_leaving = !is_shared(p, a);
             a->was_told = false;
         }
@@ -260,10 +265,10 @@ static int take_replies(struct hf__redis *s)
         if (reply == NULL) {
             break;
         }
-        r = hf__arm_take(s, reply);
+        r = hf__subscribe_take(s, reply);
         freeReplyObject(reply);
     }
-    forget(s->armed);
+    forget(s->subscriptions);
     return r;
 }
 
@@ -287,10 +292,10 @@ static bool is_over(struct hf__redis *s, hf__time deadline)
 /* A reply is owed: until it comes, or should have. */
 static int await_reply(struct hf__redis *s, hf__time deadline)
 {
-    hf__time limit = hf__after_ms(s->armed->asked_at, ANSWER_MS);
+    hf__time limit = hf__after_ms(s->subscriptions->asked_at, ANSWER_MS);
     int r = sleep_until(s, hf__earlier(limit, deadline));
 
-    if (r == HF_OK && hf__arm_is_asking(s->armed) &&
+    if (r == HF_OK && hf__subscribe_is_asking(s->subscriptions) &&
         !hf__before(hf__now(), limit)) {
         hf__peer_fail(&s->peer, HF_EUNAVAIL, "it does not answer");
         r = s->peer.status;
@@ -303,7 +308,8 @@ static int hear_out(struct hf__redis *s, hf__time deadline)
 {
     int r = take_replies(s);
 
-    while (r == HF_OK && hf__arm_is_asking(s->armed) && !is_over(s, deadline)) {
+    while (r == HF_OK && hf__subscribe_is_asking(s->subscriptions) &&
+           !is_over(s, deadline)) {
         r = await_reply(s, deadline);
     }
     return r;
@@ -326,11 +332,11 @@ static int sleep_blindly(struct hf__redis *s, hf__time deadline)
 
 static int step(struct hf__redis *s, hf__time deadline)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
     hf__time now = hf__now();
     hf__time next;
 
-    if (hf__arm_is_asking(p)) {
+    if (hf__subscribe_is_asking(p)) {
         return await_reply(s, deadline);
     }
     next = next_due(p, now);
@@ -338,7 +344,7 @@ static int step(struct hf__redis *s, hf__time deadline)
         return HF_OK;
     }
     return hf__before(now, next) ? sleep_until(s, hf__earlier(next, deadline))
-                                 : hf__arm_ask(s);
+                                 : hf__subscribe_ask(s);
 }
 
 static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
@@ -346,18 +352,18 @@ static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
 {
     int r = hear_out(s, deadline);
 
-    if (r != HF_OK || hf__arm_is_asking(s->armed)) {
+    if (r != HF_OK || hf__subscribe_is_asking(s->subscriptions)) {
         return r;
     }
-    r = take_watches(s->armed, w, n);
+    r = take_watches(s->subscriptions, w, n);
     if (r != HF_OK) {
         return sleep_blindly(s, deadline);
     }
-    while (r == HF_OK && !has_news(s->armed) && !is_over(s, deadline)) {
+    while (r == HF_OK && !has_news(s->subscriptions) && !is_over(s, deadline)) {
         r = step(s, deadline);
     }
     if (r == HF_OK) {
-        tell_fired(s->armed, w, n);
+        tell_fired(s->subscriptions, w, n);
     }
     return r;
 }
@@ -367,16 +373,16 @@ static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
 /* Nobody waits; what was told to have fired may be being tried. */
 static int part(struct hf__redis *s, bool with_told, hf__time deadline)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
     int r = hear_out(s, deadline);
 
-    if (r != HF_OK || hf__arm_is_asking(p)) {
+    if (r != HF_OK || hf__subscribe_is_asking(p)) {
         return r;
     }
     let_go(p, with_told);
     while (r == HF_OK && (p->n > 0 || p->is_subscribed) &&
-           !hf__arm_is_asking(p)) {
-        r = hf__arm_part(s);
+           !hf__subscribe_is_asking(p)) {
+        r = hf__subscribe_part(s);
         r = r == HF_OK ? hear_out(s, deadline) : r;
     }
     return r;
@@ -386,12 +392,13 @@ int hf__redis_wait_leave(struct hf__redis *s, hf__time deadline, hf_error *err)
 {
     int r = HF_OK;
 
-    if (s->armed == NULL ||
-        (!s->armed->is_subscribed && !hf__arm_is_asking(s->armed))) {
+    if (s->subscriptions == NULL ||
+        (!s->subscriptions->is_subscribed &&
+         !hf__subscribe_is_asking(s->subscriptions))) {
         return HF_OK;
     }
     r = part(s, false, deadline);
-    if (r == HF_OK && hf__arm_is_asking(s->armed)) {
+    if (r == HF_OK && hf__subscribe_is_asking(s->subscriptions)) {
         hf__peer_fail(&s->peer, HF_EUNAVAIL, "it does not answer");
         r = s->peer.status;
     }
@@ -407,10 +414,10 @@ int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     int grace_ms;
     int r;
 
-    if (s->armed == NULL && n > 0) {
-        s->armed = hf__alloc(sizeof *s->armed);
+    if (s->subscriptions == NULL && n > 0) {
+        s->subscriptions = hf__alloc(sizeof *s->subscriptions);
     }
-    if (s->armed == NULL) {
+    if (s->subscriptions == NULL) {
         return n > 0 ? sleep_blindly(s, deadline) : HF_OK;
     }
     grace_ms = s->rest.grace_ms;
@@ -424,19 +431,19 @@ int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
  * passed over. */
 void hf__redis_wait_fini(struct hf__redis *s)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
     int r = HF_OK;
 
     if (p == NULL) {
         return;
     }
     if (s->peer.state == HF__PEER_READY && take_replies(s) == HF_OK &&
-        !hf__arm_is_asking(p)) {
+        !hf__subscribe_is_asking(p)) {
         let_go(p, true);
-        r = p->n > 0 ? hf__arm_part(s) : HF_OK;
+        r = p->n > 0 ? hf__subscribe_part(s) : HF_OK;
     }
     (void)r;
     hf__free(p->list);
     hf__free(p);
-    s->armed = NULL;
+    s->subscriptions = NULL;
 }

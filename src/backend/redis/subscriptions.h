@@ -2,15 +2,15 @@
 /*
  * What a session that waits has told the server of its watches, and what it is
  * still owed for it. wait.c keeps the list and decides when to tell it what,
- * looks.c has the commands and replies. Thread: the session's.
+ * subscribe.c has the commands and replies. Thread: the session's.
  */
-#ifndef HF_BACKEND_REDIS_ARMED_H
-#define HF_BACKEND_REDIS_ARMED_H
+#ifndef HF_BACKEND_REDIS_SUBSCRIPTIONS_H
+#define HF_BACKEND_REDIS_SUBSCRIPTIONS_H
 
 #include "src/backend/redis/redis.h"
 
 /* A watch as the server knows it. */
-struct hf__arm {
+struct hf__subscription {
     struct hf__watch watch; /* key.bytes is set where it is used */
     char key[HF__KEY_MAX];
     hf__time due;    /* when to look again, at the latest; of what was told to
@@ -25,14 +25,14 @@ struct hf__arm {
     bool was_told; /* the caller knows that it has */
 };
 
-struct hf__armed {
-    struct hf__arm *list; /* not changed while replies are owed */
+struct hf__subscriptions {
+    struct hf__subscription *list; /* not changed while replies are owed */
     int n;
     int room;
     char channel[HF__PREFIX_MAX + 32];
     bool is_subscribed;
     bool has_no_channel; /* this user may not: it polls */
-    bool with_text[2];   /* the server did not know ARM, DISARM */
+    bool with_text[2];   /* the server did not know SUBSCRIBE, UNSUBSCRIBE */
     int acks;            /* replies that say no more than that all is well */
     bool owes_batch;     /* then one with all others in it */
     bool is_apart;       /* it did not begin, and each was taken by itself */
@@ -41,19 +41,19 @@ struct hf__armed {
     hf__time asked_at;
 };
 
-/* ---- looks.c */
+/* ---- subscribe.c */
 
 /* Is a reply owed? */
-bool hf__arm_is_asking(const struct hf__armed *);
-/* Arm what is due and disarm what is leaving, as one step of the server that
- * ends with listening. HF_OK; negative: the session is dead. */
-HF_MUST_CHECK int hf__arm_ask(struct hf__redis *s);
-/* Disarm what is leaving and listen no more. As above. */
-HF_MUST_CHECK int hf__arm_part(struct hf__redis *s);
+bool hf__subscribe_is_asking(const struct hf__subscriptions *);
+/* Subscribe what is due and unsubscribe what is leaving, as one step of the
+ * server that ends with listening. HF_OK; negative: the session is dead. */
+HF_MUST_CHECK int hf__subscribe_ask(struct hf__redis *s);
+/* Unsubscribe what is leaving and listen no more. As above. */
+HF_MUST_CHECK int hf__subscribe_part(struct hf__redis *s);
 /* One reply of the server, or a message. As above. */
-HF_MUST_CHECK int hf__arm_take(struct hf__redis *s, const redisReply *);
+HF_MUST_CHECK int hf__subscribe_take(struct hf__redis *s, const redisReply *);
 
 /* Its key, for as long as the list is as it is. */
-struct hf__key hf__arm_key(const struct hf__arm *);
+struct hf__key hf__subscription_key(const struct hf__subscription *);
 
 #endif

@@ -12,7 +12,7 @@
  * a moment, so that the claim is told why when it asks. Called by the session's
  * thread.
  */
-#include "src/backend/redis/armed.h"
+#include "src/backend/redis/subscriptions.h"
 
 #include "src/base/rand.h"
 
@@ -22,7 +22,7 @@
 /* Who is due within it looks along with who is due now. */
 #define TOGETHER_MS 250
 
-struct hf__key hf__arm_key(const struct hf__arm *a)
+struct hf__key hf__subscription_key(const struct hf__subscription *a)
 {
     struct hf__key key = a->watch.key;
 
@@ -30,12 +30,12 @@ struct hf__key hf__arm_key(const struct hf__arm *a)
     return key;
 }
 
-static bool has_ticket(const struct hf__arm *a)
+static bool has_ticket(const struct hf__subscription *a)
 {
     return !hf__token_is_zero(&a->watch.ticket);
 }
 
-bool hf__arm_is_asking(const struct hf__armed *p)
+bool hf__subscribe_is_asking(const struct hf__subscriptions *p)
 {
     if (p->acks > 0 || p->owes_batch) {
         return true;
@@ -54,7 +54,7 @@ bool hf__arm_is_asking(const struct hf__armed *p)
 struct kind {
     char text[12];
 };
-static struct kind kind_of(const struct hf__arm *a)
+static struct kind kind_of(const struct hf__subscription *a)
 {
     struct kind kind = {"x"};
 
@@ -81,11 +81,12 @@ static void add_token(struct hf__args *args, const struct hf__token *token)
     }
 }
 
-static void add_one(struct hf__redis *s, struct hf__arm *a)
+static void add_one(struct hf__redis *s, struct hf__subscription *a)
 {
-    struct hf__armed *p = s->armed;
-    enum hf__script script = a->is_leaving ? HF__SCRIPT_DISARM : HF__SCRIPT_ARM;
-    struct hf__key key = hf__arm_key(a);
+    struct hf__subscriptions *p = s->subscriptions;
+    enum hf__script script =
+        a->is_leaving ? HF__SCRIPT_UNSUBSCRIBE : HF__SCRIPT_SUBSCRIBE;
+    struct hf__key key = hf__subscription_key(a);
     struct kind kind = kind_of(a);
     struct hf__script_keys keys;
     struct hf__args args;
@@ -109,8 +110,8 @@ static void add_one(struct hf__redis *s, struct hf__arm *a)
 
 static void add_all(struct hf__redis *s, hf__time until)
 {
-    for (int i = 0; i < s->armed->n; i++) {
-        struct hf__arm *a = &s->armed->list[i];
+    for (int i = 0; i < s->subscriptions->n; i++) {
+        struct hf__subscription *a = &s->subscriptions->list[i];
 
         if (a->is_leaving || (a->is_wanted && !a->has_fired && !a->is_failing &&
                               !hf__before(until, a->due))) {
@@ -121,11 +122,11 @@ static void add_all(struct hf__redis *s, hf__time until)
 
 static void stop_listening(struct hf__redis *s)
 {
-    if (s->armed->is_subscribed) {
+    if (s->subscriptions->is_subscribed) {
         hf__bytes_words(&s->peer.resp.out,
-                        HF__WORDS("UNSUBSCRIBE", s->armed->channel));
-        s->armed->acks++;
-        s->armed->is_subscribed = false;
+                        HF__WORDS("UNSUBSCRIBE", s->subscriptions->channel));
+        s->subscriptions->acks++;
+        s->subscriptions->is_subscribed = false;
     }
 }
 
@@ -141,9 +142,9 @@ static int send_all(struct hf__redis *s)
     if (hf__resp_queue(&s->peer.resp) != HF_OK) {
         return dead(s, HF_ENOMEM, "out of memory");
     }
-    s->armed->is_discarded = false;
-    s->armed->is_apart = false;
-    s->armed->asked_at = hf__now();
+    s->subscriptions->is_discarded = false;
+    s->subscriptions->is_apart = false;
+    s->subscriptions->asked_at = hf__now();
     return hf__resp_flush(&s->peer.resp) == HF_OK
                ? HF_OK
                : dead(s, HF_EUNAVAIL, "the connection was lost");
@@ -152,17 +153,17 @@ static int send_all(struct hf__redis *s)
 /* What comes to this session comes by one prefix, that of its client. */
 static void name_channel(struct hf__redis *s)
 {
-    const struct hf__arm *a = &s->armed->list[0];
+    const struct hf__subscription *a = &s->subscriptions->list[0];
     char mark[HF__MARK_SIZE];
 
     hf__mark_write(s->client, mark);
-    (void)snprintf(s->armed->channel, sizeof s->armed->channel, "%.*s;wake:%s",
-                   a->watch.key.name_at - 1, a->key, mark);
+    (void)snprintf(s->subscriptions->channel, sizeof s->subscriptions->channel,
+                   "%.*s;wake:%s", a->watch.key.name_at - 1, a->key, mark);
 }
 
-int hf__arm_ask(struct hf__redis *s)
+int hf__subscribe_ask(struct hf__redis *s)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
     struct hf__bytes *out = &s->peer.resp.out;
     hf__time now = hf__now();
     int before;
@@ -184,12 +185,12 @@ int hf__arm_ask(struct hf__redis *s)
     return send_all(s);
 }
 
-int hf__arm_part(struct hf__redis *s)
+int hf__subscribe_part(struct hf__redis *s)
 {
     stop_listening(s);
-    for (int i = 0; i < s->armed->n; i++) {
-        if (s->armed->list[i].is_leaving) {
-            add_one(s, &s->armed->list[i]);
+    for (int i = 0; i < s->subscriptions->n; i++) {
+        if (s->subscriptions->list[i].is_leaving) {
+            add_one(s, &s->subscriptions->list[i]);
         }
     }
     return send_all(s);
@@ -211,7 +212,7 @@ int hf__arm_part(struct hf__redis *s)
 
 /* ---- messages */
 
-static void fire(struct hf__arm *a)
+static void fire(struct hf__subscription *a)
 {
     a->has_fired = true;
     a->is_entered = false;
@@ -219,12 +220,12 @@ static void fire(struct hf__arm *a)
 
 /* All that wait for the name in that lock mode, in no line: they share a place
  * among those who sleep. */
-static void fire_alike(struct hf__armed *p, const struct hf__key *key,
+static void fire_alike(struct hf__subscriptions *p, const struct hf__key *key,
                        const char *kind, bool is_woken)
 {
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
-        struct hf__key own = hf__arm_key(a);
+        struct hf__subscription *a = &p->list[i];
+        struct hf__key own = hf__subscription_key(a);
 
         if (!has_ticket(a) && hf__key_compare(&own, key) == 0 &&
             strcmp(kind_of(a).text, kind) == 0) {
@@ -234,7 +235,7 @@ static void fire_alike(struct hf__armed *p, const struct hf__key *key,
     }
 }
 
-static void fire_ticket(struct hf__armed *p, const char *digits)
+static void fire_ticket(struct hf__subscriptions *p, const char *digits)
 {
     for (int i = 0; i < p->n; i++) {
         struct hf__args args;
@@ -248,7 +249,7 @@ static void fire_ticket(struct hf__armed *p, const char *digits)
 }
 
 /* "x holdfast:job", "t0123… holdfast:job". What is not one is nobody's. */
-static void hear(struct hf__armed *p, const redisReply *text)
+static void hear(struct hf__subscriptions *p, const redisReply *text)
 {
     const char *space = text->type == REDIS_REPLY_STRING
                             ? memchr(text->str, ' ', (size_t)text->len)
@@ -279,7 +280,7 @@ static bool is_error(const redisReply *reply, const char *word)
 }
 
 /* "wait": so long at most, or −1; "look", and is the name offered to us? */
-static void take_look(struct hf__armed *p, struct hf__arm *a,
+static void take_look(struct hf__subscriptions *p, struct hf__subscription *a,
                       const redisReply *reply)
 {
     const redisReply *word = reply->element[0];
@@ -290,7 +291,7 @@ static void take_look(struct hf__armed *p, struct hf__arm *a,
                           : hf__random_between(LOOK_LOW_MS, LOOK_HIGH_MS);
 
     if (strcmp(word->str, "look") == 0) {
-        struct hf__key key = hf__arm_key(a);
+        struct hf__key key = hf__subscription_key(a);
 
         fire(a);
         if (!has_ticket(a)) {
@@ -315,10 +316,10 @@ static bool is_look(const redisReply *reply)
 }
 
 /* Others of the name that wait in this session were not woken in its place. */
-static void look_again(struct hf__armed *p, const struct hf__key *key)
+static void look_again(struct hf__subscriptions *p, const struct hf__key *key)
 {
     for (int i = 0; i < p->n; i++) {
-        struct hf__key own = hf__arm_key(&p->list[i]);
+        struct hf__key own = hf__subscription_key(&p->list[i]);
 
         if (p->list[i].is_wanted && hf__key_compare(&own, key) == 0) {
             p->list[i].due = (hf__time){0};
@@ -326,10 +327,10 @@ static void look_again(struct hf__armed *p, const struct hf__key *key)
     }
 }
 
-static void take_one(struct hf__armed *p, struct hf__arm *a,
+static void take_one(struct hf__subscriptions *p, struct hf__subscription *a,
                      const redisReply *reply)
 {
-    struct hf__key key = hf__arm_key(a);
+    struct hf__key key = hf__subscription_key(a);
 
     a->is_asked = false;
     if (is_error(reply, "NOSCRIPT")) {
@@ -354,7 +355,7 @@ static void take_one(struct hf__armed *p, struct hf__arm *a,
         hf__after_ms(hf__now(), hf__random_between(POLL_LOW_MS, POLL_HIGH_MS));
 }
 
-static struct hf__arm *next_asked(struct hf__armed *p)
+static struct hf__subscription *next_asked(struct hf__subscriptions *p)
 {
     for (int i = 0; i < p->n; i++) {
         if (p->list[i].is_asked) {
@@ -367,14 +368,14 @@ static struct hf__arm *next_asked(struct hf__armed *p)
 /* The server took none of it. */
 static int take_discarded(struct hf__redis *s, const redisReply *reply)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
     int r = p->is_discarded ? p->refusal
                             : hf__redis_error(reply, NULL, &s->peer.err);
 
     p->is_discarded = false;
     p->is_subscribed = p->is_apart;
     for (int i = 0; i < p->n; i++) {
-        struct hf__arm *a = &p->list[i];
+        struct hf__subscription *a = &p->list[i];
 
         if (a->is_asked && r == HF__AGAIN) {
             a->due = hf__after_ms(hf__now(), AGAIN_MS);
@@ -393,8 +394,8 @@ static int take_discarded(struct hf__redis *s, const redisReply *reply)
 
 static int take_batch(struct hf__redis *s, const redisReply *reply)
 {
-    struct hf__armed *p = s->armed;
-    struct hf__arm *a;
+    struct hf__subscriptions *p = s->subscriptions;
+    struct hf__subscription *a;
 
     p->owes_batch = false;
     if (reply->type == REDIS_REPLY_ERROR) {
@@ -421,7 +422,7 @@ static bool is_news(const redisReply *reply, const char *what)
 /* Said of a part: "+OK", "+QUEUED", the end of listening. */
 static void take_ack(struct hf__redis *s, const redisReply *reply)
 {
-    struct hf__armed *p = s->armed;
+    struct hf__subscriptions *p = s->subscriptions;
 
     p->acks--;
     p->is_apart |= is_news(reply, "subscribe");
@@ -431,10 +432,10 @@ static void take_ack(struct hf__redis *s, const redisReply *reply)
     }
 }
 
-int hf__arm_take(struct hf__redis *s, const redisReply *reply)
+int hf__subscribe_take(struct hf__redis *s, const redisReply *reply)
 {
-    struct hf__armed *p = s->armed;
-    struct hf__arm *a;
+    struct hf__subscriptions *p = s->subscriptions;
+    struct hf__subscription *a;
 
     if (is_news(reply, "message")) {
         s->peer.resp.owed++; /* it was not asked for */
