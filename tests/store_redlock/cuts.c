@@ -178,7 +178,7 @@ static void renew_until_it_is_on_all(hf_lock *job, const char *token)
     }
 }
 
-/* By hand, or by FLUSHALL (see memory.c). */
+/* By hand, or by FLUSHALL (see durability.c). */
 TEST_WITHIN(60, a_key_deleted_on_a_minority_is_made_anew)
 {
     GROUP(5);

@@ -59,7 +59,7 @@ static int start_all(struct hf__redis *s, hf_error *err)
 }
 
 /* Is it one that was named before, by another name? It has one vote. */
-static bool is_twin(const struct hf__sentinels *a, int i)
+static bool is_duplicate(const struct hf__sentinels *a, int i)
 {
     const char *id = a->peers[i].said.id;
 
@@ -87,7 +87,7 @@ static int count(struct hf__sentinels *a)
             waiting += p->state != HF__PEER_DEAD;
             continue;
         }
-        a->answered += !is_twin(a, i);
+        a->answered += !is_duplicate(a, i);
         a->known = p->said.others < a->known ? a->known : p->said.others + 1;
         if (a->best == NULL || p->said.epoch > a->best->epoch) {
             a->best = &p->said;

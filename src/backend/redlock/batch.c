@@ -54,12 +54,13 @@ static void send_text(struct hf__redlock *s, int member, int at)
 {
     hf__bytes_clear(&s->bytes);
     add(s, op_of(&s->votes[s->order[at]]), true);
-    if (hf__wave_send(s, 1u << member, at, true) == 0) {
+    if (hf__round_send(s, 1u << member, at, true) == 0) {
         decided(s, hf__vote_miss(&s->votes[s->order[at]], member, HF_EUNAVAIL));
     }
-    if (s->members[member].is_in && s->members[member].taught != s->wave) {
-        s->members[member].taught = s->wave;
-        hf__member_teach(&s->members[member]);
+    if (s->members[member].is_in &&
+        s->members[member].scripts_lost_in != s->round) {
+        s->members[member].scripts_lost_in = s->round;
+        hf__member_load_scripts(&s->members[member]);
     }
 }
 
@@ -105,7 +106,7 @@ static void take(struct hf__redlock *s, int member, int at,
  * that it is not hung up on and has nothing of what is over. */
 static void tell_slow(struct hf__redlock *s, int n)
 {
-    unsigned behind = hf__wave_behind(s);
+    unsigned behind = hf__round_behind(s);
 
     hf__bytes_clear(&s->bytes);
     for (int i = 0; i < n && behind != 0; i++) {
@@ -118,7 +119,7 @@ static void tell_slow(struct hf__redlock *s, int n)
         }
     }
     if (s->bytes.commands > 0 && !s->bytes.is_broken) {
-        (void)hf__wave_send(s, behind, 0, false);
+        (void)hf__round_send(s, behind, 0, false);
     }
 }
 
@@ -128,15 +129,15 @@ static void ask(struct hf__redlock *s, int n, hf__time deadline)
     unsigned sent;
     unsigned gone; /* those who died while they were sent something */
 
-    hf__wave_begin(s, take, NULL);
+    hf__round_begin(s, take, NULL);
     s->take = NULL; /* there is nothing to count yet */
     tell_slow(s, n);
     hf__bytes_clear(&s->bytes);
     for (int i = 0; i < n; i++) {
         add(s, op_of(&s->votes[s->order[i]]), false);
     }
-    s->lacks_memory |= s->bytes.is_broken;
-    sent = s->bytes.is_broken ? 0 : hf__wave_send(s, all_members(s), 0, true);
+    s->lacks_durability |= s->bytes.is_broken;
+    sent = s->bytes.is_broken ? 0 : hf__round_send(s, all_members(s), 0, true);
     gone = sent & hf__members_away(s);
     s->take = take;
     s->undecided = 0;
@@ -241,7 +242,7 @@ static void give(struct hf__redlock *s, struct hf__vote *v)
         /* A member may be unfit for what the URL says, no operation is. */
         r = hf__members_status(s);
         r = r == HF_EINVAL ? (int)HF_EUNAVAIL : r;
-        r = s->lacks_memory ? (int)HF_ENOMEM : r;
+        r = s->lacks_durability ? (int)HF_ENOMEM : r;
     }
     hf__vote_give(v, r);
     if (r == HF_EUNKNOWN && v->op->kind == HF__OP_BREAK &&
@@ -295,7 +296,7 @@ static int prepare(struct hf__redlock *s, struct hf__op *ops[], int n,
     int asked = 0;
 
     s->n_votes = n;
-    s->lacks_memory = false;
+    s->lacks_durability = false;
     hf__refusals_begin(s);
     s->proposal = (uint64_t)(hf__wall_us() + s->margin_us);
     for (int i = 0; i < n; i++) {

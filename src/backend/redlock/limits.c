@@ -228,7 +228,7 @@ void hf__redlock_hear(struct hf__redlock *s)
     bool goes_on = true;
 
     while (s->undecided > 0 && goes_on) {
-        bool has_moved = hf__wave_turn(s, next_end(s));
+        bool has_moved = hf__round_turn(s, next_end(s));
 
         hurry(s);
         goes_on = end_late(s) || has_moved;

@@ -4,7 +4,7 @@
  * again, when it is hung up on, and whether its answers count: not while it
  * may have forgotten a grant that still runs, and not twice if two names lead
  * to one server. And the same commands to several of them, and their answers as
- * they come: one that comes after its wave is taken from the socket and
+ * they come: one that comes after its round is taken from the socket and
  * dropped. Called by the session's thread.
  */
 #include "src/backend/redlock/members.h"
@@ -27,13 +27,13 @@
 /* Who is behind, and was heard just now, is waited for. */
 #define BEHIND_MS 20
 
-bool hf__member_counts(const struct hf__voter *m, hf__time now)
+bool hf__member_counts(const struct hf__redlock_member *m, hf__time now)
 {
-    return m->is_in && m->twin < 0 && !hf__before(now, m->counts_at);
+    return m->is_in && m->duplicate_of < 0 && !hf__before(now, m->counts_at);
 }
 
 /* It is still coming. */
-static bool is_due(const struct hf__voter *m)
+static bool is_due(const struct hf__redlock_member *m)
 {
     return !m->is_in && !m->is_over;
 }
@@ -74,7 +74,7 @@ int hf__members_count(const struct hf__redlock *s)
 /* That blocks for as long as a resolver takes, and what is held would be lost
  * meanwhile: not while a majority counts, nor at the first attempt. */
 static bool needs_look_up(const struct hf__redlock *s,
-                          const struct hf__voter *m)
+                          const struct hf__redlock_member *m)
 {
     return hf__members_count(s) < hf__redlock_majority(s) &&
            (m->failures > 0 || m->peer.known.n == 0);
@@ -83,13 +83,13 @@ static bool needs_look_up(const struct hf__redlock *s,
 void hf__member_start(struct hf__redlock *s, int member)
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     hf_error err = HF_ERROR_INIT;
     int r = hf__secret_read(s->url, &secret, &err);
 
     m->is_over = false;
     m->is_in = false;
-    m->owed_n = 0;
+    m->n_pending = 0;
     m->answered = 0;
     if (r != HF_OK) {
         hf__peer_close(&m->peer);
@@ -103,14 +103,15 @@ void hf__member_start(struct hf__redlock *s, int member)
     hf__member_settle(s, member);
 }
 
-static int find_twin(const struct hf__redlock *s, int member)
+static int find_duplicate(const struct hf__redlock *s, int member)
 {
     const struct hf__redis_server *own = &s->members[member].peer.server;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
-        if (i != member && m->is_in && m->twin < 0 && own->run_id[0] != '\0' &&
+        if (i != member && m->is_in && m->duplicate_of < 0 &&
+            own->run_id[0] != '\0' &&
             strcmp(m->peer.server.run_id, own->run_id) == 0) {
             return i;
         }
@@ -120,19 +121,19 @@ static int find_twin(const struct hf__redlock *s, int member)
 
 static void judge(struct hf__redlock *s, int member)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     const struct hf__redis_server *server = &m->peer.server;
 
-    hf__memory_judge(m);
+    hf__durability_judge(m);
     m->is_in = true;
     m->failures = 0;
     m->is_durable = server->has_aof && strcmp(server->fsync, "always") == 0 &&
                     !m->peer.past.is_lax;
     m->judged_at = hf__now();
-    m->counts_at = hf__memory_counts_at(s, m);
-    m->twin = find_twin(s, member);
+    m->counts_at = hf__durability_counts_at(s, m);
+    m->duplicate_of = find_duplicate(s, member);
     m->silent_from = hf__now();
-    hf__leftover_tell(s, member);
+    hf__pending_release_tell(s, member);
 }
 
 /* Of the scripts, those that a quorum needs. */
@@ -140,29 +141,30 @@ static const enum hf__script needed[] = {
     HF__SCRIPT_ACQUIRE, HF__SCRIPT_RENEW, HF__SCRIPT_RELEASE,
     HF__SCRIPT_RAISE,   HF__SCRIPT_BREAK, HF__SCRIPT_INSPECT};
 
-void hf__member_teach(struct hf__voter *m)
+void hf__member_load_scripts(struct hf__redlock_member *m)
 {
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         hf__bytes_words(
             &m->peer.resp.out,
             HF__WORDS("SCRIPT", "LOAD", hf__script_text(needed[i])));
     }
-    hf__wave_disown(m);
+    hf__round_disown(m);
 }
 
 /* ---- going */
 
 static void note_end(struct hf__redlock *s, int member)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     int64_t pause_ms = 0;
 
-    if (m->is_in && m->owed_n > 0 && s->take != NULL) {
+    if (m->is_in && m->n_pending > 0 && s->take != NULL) {
         s->take(s, member, 0, NULL);
     }
     for (int i = 0; i < s->n; i++) {
-        if (s->members[i].twin == member) {
-            s->members[i].twin = -1; /* judged again when it comes back */
+        if (s->members[i].duplicate_of == member) {
+            s->members[i].duplicate_of =
+                -1; /* judged again when it comes back */
         }
     }
     if (!m->is_in) {
@@ -175,17 +177,17 @@ static void note_end(struct hf__redlock *s, int member)
     m->retry_at = hf__after_ms(
         hf__now(), pause_ms < RETRY_MAX_MS ? pause_ms : RETRY_MAX_MS);
     if (m->is_in) {
-        hf__leftover_settle(s, member);
+        hf__pending_release_settle(s, member);
         m->gone_us = hf__wall_us();
     }
     m->is_in = false;
     m->is_over = true;
-    m->owed_n = 0;
+    m->n_pending = 0;
 }
 
 void hf__member_settle(struct hf__redlock *s, int member)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
 
     if (m->peer.state == HF__PEER_READY && !m->is_in) {
         judge(s, member);
@@ -197,10 +199,10 @@ void hf__member_settle(struct hf__redlock *s, int member)
 
 static void hang_up(struct hf__redlock *s, int member, hf__time now)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     int64_t silent_ms = hf__between_ns(m->silent_from, now) / HF__MS;
 
-    if (m->is_in && m->owed_n > 0 && silent_ms >= SILENT_MS) {
+    if (m->is_in && m->n_pending > 0 && silent_ms >= SILENT_MS) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped to answer");
         hf__member_settle(s, member);
         m->retry_at = hf__after_ms(now, RETRY_FIRST_MS);
@@ -215,7 +217,7 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
 /* Take the replies that have come from it. */
 static void take(struct hf__redlock *s, int member)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     struct hf__segment own;
     redisReply *reply = NULL;
 
@@ -230,14 +232,14 @@ static void take(struct hf__redlock *s, int member)
             return;
         }
         m->silent_from = hf__now();
-        if (!hf__owed_repay(m, &own)) {
+        if (!hf__pending_replies_repay(m, &own)) {
             hf__peer_fail(&m->peer, HF_EPROTO, "it answers unasked");
-        } else if (own.wave == s->wave && s->take != NULL) {
+        } else if (own.round == s->round && s->take != NULL) {
             s->take(s, member, own.first, reply);
         } else if (reply->type == REDIS_REPLY_ERROR &&
                    strncmp(reply->str, "NOSCRIPT", 8) == 0) {
-            hf__member_teach(m);          /* too late for this one … */
-            hf__leftover_tell(s, member); /* … unless it was a release */
+            hf__member_load_scripts(m);          /* too late for this one … */
+            hf__pending_release_tell(s, member); /* … unless it was a release */
         }
         freeReplyObject(reply);
     }
@@ -249,19 +251,20 @@ static void take(struct hf__redlock *s, int member)
 static bool send_to(struct hf__redlock *s, int member,
                     struct hf__segment segment)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     struct hf__resp *resp = &m->peer.resp;
 
     hf__bytes_append(&resp->out, &s->bytes);
     if (hf__resp_queue(resp) != HF_OK) {
-        s->lacks_memory = true; /* nothing of it was added */
+        s->lacks_durability = true; /* nothing of it was added */
         return false;
     }
-    if (m->owed_n == 0) {
+    if (m->n_pending == 0) {
         m->silent_from = hf__now();
         hf__resp_mark(resp);
     }
-    if (!hf__owed_add(m, segment) || resp->queued - resp->sent > UNSENT_MAX) {
+    if (!hf__pending_replies_add(m, segment) ||
+        resp->queued - resp->sent > UNSENT_MAX) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it owes too many answers");
     } else if (hf__resp_flush(resp) != HF_OK) {
         hf__peer_advance(&m->peer, POLLIN); /* what it said before */
@@ -271,17 +274,17 @@ static bool send_to(struct hf__redlock *s, int member,
     return m->is_in || resp->has_sent;
 }
 
-unsigned hf__wave_send(struct hf__redlock *s, unsigned to, int first,
-                       bool is_heard)
+unsigned hf__round_send(struct hf__redlock *s, unsigned to, int first,
+                        bool is_heard)
 {
-    struct hf__segment segment = {.wave = is_heard ? s->wave : 0,
+    struct hf__segment segment = {.round = is_heard ? s->round : 0,
                                   .first = first,
                                   .count = s->bytes.commands};
     unsigned sent = 0;
 
     for (int i = 0; i < s->n; i++) {
         if ((to >> i & 1) != 0 && s->members[i].is_in &&
-            !(is_heard && hf__owed_is_behind(&s->members[i])) &&
+            !(is_heard && hf__pending_replies_is_behind(&s->members[i])) &&
             send_to(s, i, segment)) {
             sent |= 1u << i;
         }
@@ -289,7 +292,7 @@ unsigned hf__wave_send(struct hf__redlock *s, unsigned to, int first,
     return sent;
 }
 
-bool hf__wave_turn(struct hf__redlock *s, hf__time until)
+bool hf__round_turn(struct hf__redlock *s, hf__time until)
 {
     struct hf__peer *peers[HF__MEMBERS_MAX];
     int n = 0;
@@ -319,10 +322,10 @@ bool hf__wave_turn(struct hf__redlock *s, hf__time until)
  * asked for nothing new. */
 static bool is_anybody_behind(const struct hf__redlock *s, hf__time now)
 {
-    unsigned behind = hf__wave_behind(s);
+    unsigned behind = hf__round_behind(s);
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
         if ((behind >> i & 1) != 0 &&
             hf__between_ns(m->silent_from, now) < BEHIND_MS * HF__MS) {
@@ -337,7 +340,7 @@ static void await_slow(struct hf__redlock *s)
     hf__time now = hf__now();
     hf__time until = hf__after_ms(now, BEHIND_MS);
 
-    while (is_anybody_behind(s, hf__now()) && hf__wave_turn(s, until)) {
+    while (is_anybody_behind(s, hf__now()) && hf__round_turn(s, until)) {
     }
 }
 
@@ -345,7 +348,7 @@ static void await_slow(struct hf__redlock *s)
 static void excuse(struct hf__redlock *s, int64_t idle_ns)
 {
     for (int i = 0; i < s->n; i++) {
-        struct hf__voter *m = &s->members[i];
+        struct hf__redlock_member *m = &s->members[i];
 
         if (is_due(m)) {
             m->silent_from =
@@ -358,7 +361,7 @@ static void let_come(struct hf__redlock *s)
 {
     hf__time until = hf__after_ms(hf__now(), IDLE_TURNS_MS);
 
-    while (hf__is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
+    while (hf__is_any_due(s, ~0U) && hf__round_turn(s, until)) {
     }
 }
 
@@ -371,12 +374,12 @@ void hf__members_tend(struct hf__redlock *s)
     if (was_idle) {
         excuse(s, idle_ns);
     }
-    bool has_moved = hf__wave_turn(s, now);
+    bool has_moved = hf__round_turn(s, now);
 
     (void)has_moved;
     await_slow(s);
     for (int i = 0; i < s->n; i++) {
-        struct hf__voter *m = &s->members[i];
+        struct hf__redlock_member *m = &s->members[i];
 
         hang_up(s, i, now);
         if (m->is_over && !hf__before(hf__now(), m->retry_at)) {
@@ -386,7 +389,7 @@ void hf__members_tend(struct hf__redlock *s)
     if (was_idle) {
         let_come(s);
     }
-    (void)hf__memories_settle(s);
+    (void)hf__durability_settle_all(s);
 }
 
 /* When the next one counts that is there and does not yet; HF__NEVER: none. */
@@ -396,9 +399,9 @@ static hf__time next_to_count(const struct hf__redlock *s)
     hf__time next = HF__NEVER;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
-        if (m->is_in && m->twin < 0 && hf__before(now, m->counts_at)) {
+        if (m->is_in && m->duplicate_of < 0 && hf__before(now, m->counts_at)) {
             next = hf__earlier(next, m->counts_at);
         }
     }
@@ -413,7 +416,7 @@ void hf__members_await(struct hf__redlock *s, hf__time until)
         if (!hf__is_any_due(s, ~0U) && !hf__before(next, until)) {
             return;
         }
-        if (!hf__wave_turn(s, hf__earlier(next, until)) &&
+        if (!hf__round_turn(s, hf__earlier(next, until)) &&
             hf__before(hf__now(), hf__earlier(next, until))) {
             return; /* interrupted, or nobody is left */
         }

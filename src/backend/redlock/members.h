@@ -9,51 +9,52 @@
 
 #include "src/backend/redlock/redlock.h"
 
-/* ---- owed.c */
+/* ---- pending.c */
 
 /* What is sent from now on is answered to `take`; nobody hears more of the
- * wave before. */
-void hf__wave_begin(struct hf__redlock *s, hf__wave_fn take, void *arg);
+ * round before. */
+void hf__round_begin(struct hf__redlock *s, hf__round_fn take, void *arg);
 /* Nobody cares for answers any more. */
-void hf__wave_end(struct hf__redlock *s);
+void hf__round_end(struct hf__redlock *s);
 /* Answers of so many commands; false: too many are owed. */
-HF_MUST_CHECK bool hf__owed_add(struct hf__voter *m,
-                                struct hf__segment segment);
+HF_MUST_CHECK bool hf__pending_replies_add(struct hf__redlock_member *m,
+                                           struct hf__segment segment);
 /* The next answer's. False: it owes none. */
-HF_MUST_CHECK bool hf__owed_repay(struct hf__voter *m,
-                                  struct hf__segment *ret_one);
-bool hf__owed_is_behind(const struct hf__voter *m);
+HF_MUST_CHECK bool hf__pending_replies_repay(struct hf__redlock_member *m,
+                                             struct hf__segment *ret_one);
+bool hf__pending_replies_is_behind(const struct hf__redlock_member *m);
 /* Those that are there, but slow. */
-unsigned hf__wave_behind(const struct hf__redlock *s);
+unsigned hf__round_behind(const struct hf__redlock *s);
 /* What is in m->peer.resp.out is sent, and its answers dropped. */
-void hf__wave_disown(struct hf__voter *m);
+void hf__round_disown(struct hf__redlock_member *m);
 /* What is over: for those of the members that are away, or have not heard of
  * it; the grant's fence, or 0. */
-void hf__leftover_note(struct hf__redlock *s, const struct hf__op *op,
-                       const struct hf__ask *how, unsigned members,
-                       uint64_t fence);
-void hf__leftover_tell(struct hf__redlock *s, int member);
+void hf__pending_release_note(struct hf__redlock *s, const struct hf__op *op,
+                              const struct hf__ask *how, unsigned members,
+                              uint64_t fence);
+void hf__pending_release_tell(struct hf__redlock *s, int member);
 /* Its connection ends: what it has answered it need not be told again. */
-void hf__leftover_settle(struct hf__redlock *s, int member);
+void hf__pending_release_settle(struct hf__redlock *s, int member);
 
-/* ---- memory.c */
+/* ---- durability.c */
 
 /* From what it said when it came. */
-void hf__memory_judge(struct hf__voter *m);
+void hf__durability_judge(struct hf__redlock_member *m);
 /* From then on nothing that it may have forgotten runs. */
-hf__time hf__memory_counts_at(const struct hf__redlock *s,
-                              const struct hf__voter *m);
+hf__time hf__durability_counts_at(const struct hf__redlock *s,
+                                  const struct hf__redlock_member *m);
 /* It has no mark where others have one: it was emptied, or all are new and
  * another client is marking them just now. */
-bool hf__memory_may_be_marked(const struct hf__redlock *s, int member);
+bool hf__durability_may_be_marked(const struct hf__redlock *s, int member);
 /* Mark those that are without, once a majority is there. True: some were. */
-bool hf__memories_settle(struct hf__redlock *s);
+bool hf__durability_settle_all(struct hf__redlock *s);
 /* Why it does not count yet; as snprintf(). */
-int hf__memory_describe(const struct hf__voter *m, int64_t left_ms, char *to,
-                        size_t size);
+int hf__durability_describe(const struct hf__redlock_member *m, int64_t left_ms,
+                            char *to, size_t size);
 /* Since when it is known to remember, and where that stands. */
-void hf__memory_tell(const struct hf__redlock *s, const struct hf__voter *m,
-                     char *to, size_t size);
+void hf__durability_tell(const struct hf__redlock *s,
+                         const struct hf__redlock_member *m, char *to,
+                         size_t size);
 
 /* ---- member.c */
 
@@ -64,7 +65,7 @@ void hf__member_start(struct hf__redlock *s, int member);
  * one that is gone. */
 void hf__member_settle(struct hf__redlock *s, int member);
 /* Are its answers worth something now? */
-bool hf__member_counts(const struct hf__voter *m, hf__time now);
+bool hf__member_counts(const struct hf__redlock_member *m, hf__time now);
 /* One of those is still coming. */
 bool hf__is_any_due(const struct hf__redlock *s, unsigned of);
 /* Those who are not in. */
@@ -80,17 +81,17 @@ void hf__members_await(struct hf__redlock *s, hf__time until);
 /* Send it the scripts that are needed once more, so that it knows them before
  * what is sent to it later: an operation that it must be asked for again is
  * late if others decide. */
-void hf__member_teach(struct hf__voter *m);
+void hf__member_load_scripts(struct hf__redlock_member *m);
 
-/* Send s->bytes, whose first command is that number of the wave, to those of
+/* Send s->bytes, whose first command is that number of the round, to those of
  * the members `to` that are in and, if it is heard, not behind. Gives
- * to whom. `is_heard`: of the wave; else the answers are dropped when they
+ * to whom. `is_heard`: of the round; else the answers are dropped when they
  * come. */
-unsigned hf__wave_send(struct hf__redlock *s, unsigned to, int first,
-                       bool is_heard);
+unsigned hf__round_send(struct hf__redlock *s, unsigned to, int first,
+                        bool is_heard);
 /* Sleep until something happened, and hear it; false at `until`, when
  * interrupted, and if there is nobody to wait for. */
-HF_MUST_CHECK bool hf__wave_turn(struct hf__redlock *s, hf__time until);
+HF_MUST_CHECK bool hf__round_turn(struct hf__redlock *s, hf__time until);
 
 /* ---- tell.c */
 
@@ -104,7 +105,7 @@ static inline int64_t hf__seconds_left(int64_t ms)
 int hf__member_describe(const struct hf__redlock *s, int member, char *to,
                         size_t size);
 void hf__refusals_begin(struct hf__redlock *s);
-void hf__refusal_note(struct hf__voter *m, const hf_error *why);
+void hf__refusal_note(struct hf__redlock_member *m, const hf_error *why);
 /* Why there is no majority: each member that does not count or has refused, by
  * name. Gives `status`. */
 int hf__members_tell(const struct hf__redlock *s, int status, hf_error *err);

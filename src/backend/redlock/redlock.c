@@ -75,7 +75,7 @@ static int read_targets(struct hf__redlock *s, hf_error *err)
     s->n = (int)s->url->n_hosts;
     for (int i = 0; i < s->n; i++) {
         hf__peer_init(&s->members[i].peer);
-        s->members[i].twin = -1;
+        s->members[i].duplicate_of = -1;
         s->members[i].is_over = true; /* and to be tried at once */
     }
     for (int i = 0; i < s->n && r == HF_OK; i++) {
@@ -126,17 +126,17 @@ static int read_url(struct hf__redlock *s, const struct hf__url *url,
 /* So long goes on what is interrupted; as redis.c's. */
 #define GRACE_MS 50
 
-static int check_twins(const struct hf__redlock *s, hf_error *err)
+static int check_duplicates(const struct hf__redlock *s, hf_error *err)
 {
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
-        if (m->is_in && m->twin >= 0) {
+        if (m->is_in && m->duplicate_of >= 0) {
             return hf__fail(err, HF_EUNSAFE,
                             "%s and %s are one server (run_id %s): it has one "
                             "vote; name each member once",
-                            s->members[m->twin].target.shown, m->target.shown,
-                            m->peer.server.run_id);
+                            s->members[m->duplicate_of].target.shown,
+                            m->target.shown, m->peer.server.run_id);
         }
     }
     return HF_OK;
@@ -145,7 +145,7 @@ static int check_twins(const struct hf__redlock *s, hf_error *err)
 static bool is_anything_owed(const struct hf__redlock *s)
 {
     for (int i = 0; i < s->n; i++) {
-        if (s->members[i].is_in && s->members[i].owed_n > 0) {
+        if (s->members[i].is_in && s->members[i].n_pending > 0) {
             return true;
         }
     }
@@ -167,16 +167,16 @@ static void look_again(struct hf__redlock *s, hf__time deadline)
     unsigned again = 0;
 
     for (int i = 0; i < s->n; i++) {
-        again |= hf__memory_may_be_marked(s, i) ? 1u << i : 0;
+        again |= hf__durability_may_be_marked(s, i) ? 1u << i : 0;
     }
-    while (again != 0 && hf__wave_turn(s, until)) {
+    while (again != 0 && hf__round_turn(s, until)) {
     }
     for (int i = 0; i < s->n; i++) {
         if ((again >> i & 1) != 0) {
             hf__member_start(s, i);
         }
     }
-    while (hf__is_any_due(s, again) && hf__wave_turn(s, deadline)) {
+    while (hf__is_any_due(s, again) && hf__round_turn(s, deadline)) {
     }
 }
 
@@ -190,9 +190,9 @@ static void mark_all(struct hf__redlock *s, hf__time deadline)
     for (int i = 0; i < MARKING_ROUNDS; i++) {
         look_again(s, deadline);
     }
-    if (hf__memories_settle(s)) {
+    if (hf__durability_settle_all(s)) {
         until = hf__earlier(deadline, hf__after_ms(hf__now(), ALL_MS));
-        while (is_anything_owed(s) && hf__wave_turn(s, until)) {
+        while (is_anything_owed(s) && hf__round_turn(s, until)) {
         }
     }
 }
@@ -212,9 +212,9 @@ static int connect_all(struct hf__redlock *s, hf__time deadline, hf_error *err)
         hf__members_await(s, deadline);
     }
     until = hf__earlier(deadline, hf__after_ms(hf__now(), LAST_MS));
-    while (hf__is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
+    while (hf__is_any_due(s, ~0U) && hf__round_turn(s, until)) {
     }
-    r = check_twins(s, err);
+    r = check_duplicates(s, err);
     if (r == HF_OK && hf__members_count(s) < hf__redlock_majority(s)) {
         r = hf__members_tell(s, hf__members_status(s), err);
     }

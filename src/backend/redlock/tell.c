@@ -16,7 +16,7 @@
 int hf__member_describe(const struct hf__redlock *s, int member, char *to,
                         size_t size)
 {
-    const struct hf__voter *m = &s->members[member];
+    const struct hf__redlock_member *m = &s->members[member];
     int64_t left_ms = hf__ms_until(m->counts_at, hf__now());
 
     if (m->is_over && m->peer.state == HF__PEER_DEAD) {
@@ -25,14 +25,15 @@ int hf__member_describe(const struct hf__redlock *s, int member, char *to,
     if (!m->is_in) {
         return snprintf(to, size, "%s: it does not answer", m->target.shown);
     }
-    if (m->twin >= 0) {
+    if (m->duplicate_of >= 0) {
         return snprintf(to, size, "%s: it is the same server as %s",
-                        m->target.shown, s->members[m->twin].target.shown);
+                        m->target.shown,
+                        s->members[m->duplicate_of].target.shown);
     }
     if (left_ms == 0) {
         return snprintf(to, size, "%s: no answer yet", m->target.shown);
     }
-    return hf__memory_describe(m, left_ms, to, size);
+    return hf__durability_describe(m, left_ms, to, size);
 }
 
 /* ---- refusals */
@@ -47,7 +48,7 @@ void hf__refusals_begin(struct hf__redlock *s)
     }
 }
 
-void hf__refusal_note(struct hf__voter *m, const hf_error *why)
+void hf__refusal_note(struct hf__redlock_member *m, const hf_error *why)
 {
     if (m->said.status == 0) {
         hf__error_copy(&m->said, why);
@@ -70,7 +71,7 @@ static int count_refusals(const struct hf__redlock *s)
 static int say_why(const struct hf__redlock *s, int member, char *to,
                    size_t size)
 {
-    const struct hf__voter *m = &s->members[member];
+    const struct hf__redlock_member *m = &s->members[member];
 
     return m->said.status != 0
                ? snprintf(to, size, "%s: %s", m->target.shown, m->said.text)
@@ -78,9 +79,9 @@ static int say_why(const struct hf__redlock *s, int member, char *to,
 }
 
 /* It was asked, and does not say a word. */
-static bool is_silent(const struct hf__voter *m, hf__time now)
+static bool is_silent(const struct hf__redlock_member *m, hf__time now)
 {
-    return m->owed_n > 0 &&
+    return m->n_pending > 0 &&
            hf__between_ns(m->silent_from, now) >= SILENT_MS * HF__MS;
 }
 
@@ -102,7 +103,7 @@ static bool tell_each(const struct hf__redlock *s, char *to, size_t size,
 
     to[0] = '\0';
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
         if (hf__member_counts(m, now) && !is_silent(m, now) &&
             m->said.status == 0) {
@@ -150,13 +151,13 @@ int hf__members_status(const struct hf__redlock *s)
     int status = HF_EUNAVAIL;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
-        bool is_refused =
-            m->twin >= 0 || (m->is_over && m->peer.status != HF_EUNAVAIL);
+        const struct hf__redlock_member *m = &s->members[i];
+        bool is_refused = m->duplicate_of >= 0 ||
+                          (m->is_over && m->peer.status != HF_EUNAVAIL);
 
         coming += !is_refused;
         if (is_refused && status == HF_EUNAVAIL) {
-            status = m->twin >= 0 ? (int)HF_EUNSAFE : m->peer.status;
+            status = m->duplicate_of >= 0 ? (int)HF_EUNSAFE : m->peer.status;
         }
     }
     return coming >= hf__redlock_majority(s) ? (int)HF_EUNAVAIL : status;

@@ -66,7 +66,7 @@ bool hf__vote_wants_raise(struct hf__vote *v);
 /* The operation's result and all that goes with it. */
 void hf__vote_give(struct hf__vote *v, int result);
 
-/* ---- giveback.c */
+/* ---- rollback.c */
 
 /* Of an operation's command; with_text is open. */
 struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,

@@ -75,9 +75,9 @@ static unsigned perhaps(const struct hf__redlock *s, const struct hf__vote *v)
 }
 
 /* For when they are connected to again. */
-static void note_leftovers(struct hf__redlock *s)
+static void note_pending_releases(struct hf__redlock *s)
 {
-    unsigned away = s->lacks_memory ? ~0U : hf__members_away(s);
+    unsigned away = s->lacks_durability ? ~0U : hf__members_away(s);
 
     for (int i = 0; i < s->n_votes; i++) {
         const struct hf__vote *v = &s->votes[i];
@@ -89,13 +89,13 @@ static void note_leftovers(struct hf__redlock *s)
         if (v->op->kind == HF__OP_RELEASE) {
             struct hf__ask how = hf__redlock_how_to_ask(s, v->op);
 
-            hf__leftover_note(s, v->op, &how, ((1u << s->n) - 1) & ~v->heard,
-                              v->ours);
+            hf__pending_release_note(s, v->op, &how,
+                                     ((1u << s->n) - 1) & ~v->heard, v->ours);
         } else if (is_to_give_back(s, v)) {
             struct hf__op op = release_of(v);
             struct hf__ask how = how_to_give_back(s, v);
 
-            hf__leftover_note(s, &op, &how, perhaps(s, v) & without, 0);
+            hf__pending_release_note(s, &op, &how, perhaps(s, v) & without, 0);
         }
     }
 }
@@ -114,9 +114,9 @@ static void give_back_to(struct hf__redlock *s, int member)
             hf__ask_add(&s->bytes, &op, &how);
         }
     }
-    s->lacks_memory = s->lacks_memory || s->bytes.is_broken;
+    s->lacks_durability = s->lacks_durability || s->bytes.is_broken;
     if (s->bytes.commands > 0 && !s->bytes.is_broken) {
-        (void)hf__wave_send(s, 1u << member, 0, false);
+        (void)hf__round_send(s, 1u << member, 0, false);
     }
 }
 
@@ -130,7 +130,7 @@ static void tell_newcomers(struct hf__redlock *s)
     }
     for (int i = 0; i < s->n; i++) {
         if ((old >> i & 1) == 0) {
-            hf__leftover_tell(s, i);
+            hf__pending_release_tell(s, i);
             (void)hf__resp_flush(&s->members[i].peer.resp); /* polling tells */
         }
     }
@@ -149,11 +149,11 @@ static void change_token(struct hf__op *op)
 /* Nobody waits for it. */
 void hf__redlock_give_back(struct hf__redlock *s)
 {
-    hf__wave_end(s);
+    hf__round_end(s);
     for (int i = 0; i < s->n; i++) {
         give_back_to(s, i);
     }
-    note_leftovers(s);
+    note_pending_releases(s);
     tell_newcomers(s);
     for (int i = 0; i < s->n_votes; i++) {
         change_token(s->votes[i].op);

@@ -64,7 +64,7 @@ static void hear_pages(struct hf__redlock *s, struct scanning *g,
     bool is_hurried = false;
 
     while (g->out != 0 && !hf__is_majority(s, g->over) &&
-           hf__wave_turn(s, until)) {
+           hf__round_turn(s, until)) {
         if (!is_hurried && hf__is_majority(s, asked & ~g->failed & ~g->out)) {
             is_hurried = true;
             until = hf__earlier(until, hf__after_ms(hf__now(), LAST_MS));
@@ -76,7 +76,7 @@ static void hear_pages(struct hf__redlock *s, struct scanning *g,
 static void turn_pages(struct hf__redlock *s, struct scanning *g,
                        unsigned asked, hf__time deadline)
 {
-    hf__wave_begin(s, take_page, g);
+    hf__round_begin(s, take_page, g);
     g->out = 0;
     for (int i = 0; i < s->n; i++) {
         if (((asked & ~g->over & ~g->failed) >> i & 1) == 0) {
@@ -85,14 +85,14 @@ static void turn_pages(struct hf__redlock *s, struct scanning *g,
         hf__bytes_clear(&s->bytes);
         hf__scan_add(&s->bytes, &g->scans[i]);
         g->out |= 1u << i; /* before it may be gone */
-        if (s->bytes.is_broken || hf__wave_send(s, 1u << i, 0, true) == 0) {
+        if (s->bytes.is_broken || hf__round_send(s, 1u << i, 0, true) == 0) {
             g->out &= ~(1u << i);
             g->failed |= 1u << i;
         }
     }
     hear_pages(s, g, asked, deadline);
     g->failed |= g->out;
-    hf__wave_end(s);
+    hf__round_end(s);
 }
 
 /* All names of a majority of the members; of the others, those that come
@@ -224,20 +224,20 @@ static void ask_clocks(struct hf__redlock *s, struct checking *c,
 {
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), 1000));
 
-    hf__wave_begin(s, take_clock, c);
+    hf__round_begin(s, take_clock, c);
     hf__bytes_clear(&s->bytes);
     hf__bytes_words(&s->bytes, HF__WORDS("TIME"));
     c->asked_us = hf__wall_us();
     c->out = (1u << s->n) - 1; /* before one may be gone */
-    c->out &= s->bytes.is_broken ? 0 : hf__wave_send(s, c->out, 0, true);
-    while (c->out != 0 && hf__wave_turn(s, until)) {
+    c->out &= s->bytes.is_broken ? 0 : hf__round_send(s, c->out, 0, true);
+    while (c->out != 0 && hf__round_turn(s, until)) {
     }
-    hf__wave_end(s);
+    hf__round_end(s);
 }
 
 static void check_member(const struct hf__redlock *s, struct checking *c, int i)
 {
-    const struct hf__voter *m = &s->members[i];
+    const struct hf__redlock_member *m = &s->members[i];
     const struct hf__redis_server *v = &m->peer.server;
     char name[400];
     char value[600];
@@ -248,7 +248,7 @@ static void check_member(const struct hf__redlock *s, struct checking *c, int i)
     if (!counts || is_silent) {
         hf__member_describe(s, i, value, sizeof value);
         hf__report_tell(&c->to, name, value, HF_WARN,
-                        m->twin >= 0
+                        m->duplicate_of >= 0
                             ? "name each server once: it has one vote"
                             : "without a majority of its members this store "
                               "grants nothing");
@@ -267,7 +267,7 @@ static void check_member(const struct hf__redlock *s, struct checking *c, int i)
 /* Why one that answers counts, or does not yet. */
 static void check_memory(const struct hf__redlock *s, struct checking *c, int i)
 {
-    const struct hf__voter *m = &s->members[i];
+    const struct hf__redlock_member *m = &s->members[i];
     int64_t left_ms = hf__ms_until(m->counts_at, hf__now());
     char name[64];
     char had[400];
@@ -277,14 +277,15 @@ static void check_memory(const struct hf__redlock *s, struct checking *c, int i)
         return;
     }
     (void)snprintf(name, sizeof name, "member %d remembers", i + 1);
-    hf__memory_tell(s, m, had, sizeof had);
+    hf__durability_tell(s, m, had, sizeof had);
     if (left_ms <= 0) {
         hf__report_tell(&c->to, name, had, HF_FINE, NULL);
         return;
     }
     (void)snprintf(value, sizeof value, "%s; counts in %" PRId64 " s", had,
                    hf__seconds_left(left_ms));
-    hf__report_tell(&c->to, name, m->memory.is_unmarked ? had : value, HF_WARN,
+    hf__report_tell(&c->to, name, m->durability.is_unmarked ? had : value,
+                    HF_WARN,
                     "wait: until then somebody may hold what it has forgotten");
 }
 

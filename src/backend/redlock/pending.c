@@ -12,79 +12,83 @@
 #include <string.h>
 
 #define BEHIND (HF__SEGMENTS / 2)
-void hf__wave_begin(struct hf__redlock *s, hf__wave_fn take, void *arg)
+void hf__round_begin(struct hf__redlock *s, hf__round_fn take, void *arg)
 {
-    s->wave++;
+    s->round++;
     s->take = take;
     s->arg = arg;
 }
 
-void hf__wave_end(struct hf__redlock *s)
+void hf__round_end(struct hf__redlock *s)
 {
-    s->wave++;
+    s->round++;
     s->take = NULL;
 }
 
 /* ---- answers that it owes */
 
-bool hf__owed_add(struct hf__voter *m, struct hf__segment segment)
+bool hf__pending_replies_add(struct hf__redlock_member *m,
+                             struct hf__segment segment)
 {
     struct hf__segment *last =
-        &m->owed[(m->owed_from + m->owed_n + HF__SEGMENTS - 1) % HF__SEGMENTS];
+        &m->pending[(m->pending_from + m->n_pending + HF__SEGMENTS - 1) %
+                    HF__SEGMENTS];
 
-    if (m->owed_n > 0 && last->wave == segment.wave &&
-        (segment.wave == 0 || last->first + last->count == segment.first)) {
+    if (m->n_pending > 0 && last->round == segment.round &&
+        (segment.round == 0 || last->first + last->count == segment.first)) {
         last->count += segment.count;
         return true;
     }
-    if (m->owed_n == HF__SEGMENTS) {
+    if (m->n_pending == HF__SEGMENTS) {
         return false;
     }
-    m->owed[(m->owed_from + m->owed_n) % HF__SEGMENTS] = segment;
-    m->owed_n++;
+    m->pending[(m->pending_from + m->n_pending) % HF__SEGMENTS] = segment;
+    m->n_pending++;
     return true;
 }
 
-bool hf__owed_repay(struct hf__voter *m, struct hf__segment *ret_one)
+bool hf__pending_replies_repay(struct hf__redlock_member *m,
+                               struct hf__segment *ret_one)
 {
-    struct hf__segment *first = &m->owed[m->owed_from];
+    struct hf__segment *first = &m->pending[m->pending_from];
 
-    if (m->owed_n == 0) {
+    if (m->n_pending == 0) {
         return false;
     }
     *ret_one = *first;
-    m->answered = first->wave != 0 ? first->wave : m->answered;
+    m->answered = first->round != 0 ? first->round : m->answered;
     first->first++;
     first->count--;
     if (first->count == 0) {
-        m->owed_from = (m->owed_from + 1) % HF__SEGMENTS;
-        m->owed_n--;
+        m->pending_from = (m->pending_from + 1) % HF__SEGMENTS;
+        m->n_pending--;
     }
     return true;
 }
 
-bool hf__owed_is_behind(const struct hf__voter *m)
+bool hf__pending_replies_is_behind(const struct hf__redlock_member *m)
 {
-    return m->is_in && m->owed_n > BEHIND;
+    return m->is_in && m->n_pending > BEHIND;
 }
 
-unsigned hf__wave_behind(const struct hf__redlock *s)
+unsigned hf__round_behind(const struct hf__redlock *s)
 {
     unsigned found = 0;
 
     for (int i = 0; i < s->n; i++) {
-        found |= hf__owed_is_behind(&s->members[i]) ? 1u << i : 0;
+        found |= hf__pending_replies_is_behind(&s->members[i]) ? 1u << i : 0;
     }
     return found;
 }
 
-/* What was queued beside the waves: its answers are dropped. */
-void hf__wave_disown(struct hf__voter *m)
+/* What was queued beside the rounds: its answers are dropped. */
+void hf__round_disown(struct hf__redlock_member *m)
 {
-    struct hf__segment segment = {.wave = 0,
+    struct hf__segment segment = {.round = 0,
                                   .count = m->peer.resp.out.commands};
 
-    if (hf__resp_queue(&m->peer.resp) == HF_OK && !hf__owed_add(m, segment)) {
+    if (hf__resp_queue(&m->peer.resp) == HF_OK &&
+        !hf__pending_replies_add(m, segment)) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it owes too many answers");
     }
 }
@@ -92,16 +96,17 @@ void hf__wave_disown(struct hf__voter *m)
 /* ---- what is remembered for it */
 
 /* So many are left when room is made. */
-#define KEPT (HF__LEFTOVERS * 3 / 4)
+#define KEPT (HF__PENDING_RELEASES * 3 / 4)
 
 /* A member answers in order. */
-static bool has_heard(const struct hf__voter *m, const struct hf__leftover *one)
+static bool has_heard(const struct hf__redlock_member *m,
+                      const struct hf__pending_release *one)
 {
-    return m->is_in && m->answered > one->wave;
+    return m->is_in && m->answered > one->round;
 }
 
 static unsigned still_open(const struct hf__redlock *s,
-                           const struct hf__leftover *one)
+                           const struct hf__pending_release *one)
 {
     unsigned open = one->members;
 
@@ -115,14 +120,14 @@ static void keep_up_to(struct hf__redlock *s, int64_t after_us)
 {
     int n = 0;
 
-    for (int i = 0; i < s->n_leftovers; i++) {
-        const struct hf__leftover *one = &s->leftovers[i];
+    for (int i = 0; i < s->n_pending_releases; i++) {
+        const struct hf__pending_release *one = &s->pending_releases[i];
 
         if (one->members != 0 && one->after_us <= after_us) {
-            s->leftovers[n++] = *one;
+            s->pending_releases[n++] = *one;
         }
     }
-    s->n_leftovers = n;
+    s->n_pending_releases = n;
 }
 
 /* Half-way from the first to the last of them. False: all are alike. */
@@ -131,8 +136,8 @@ static bool find_middle(const struct hf__redlock *s, int64_t *ret_after_us)
     int64_t least = INT64_MAX;
     int64_t most = 0;
 
-    for (int i = 0; i < s->n_leftovers; i++) {
-        int64_t after_us = s->leftovers[i].after_us;
+    for (int i = 0; i < s->n_pending_releases; i++) {
+        int64_t after_us = s->pending_releases[i].after_us;
 
         least = after_us < least ? after_us : least;
         most = after_us > most ? after_us : most;
@@ -146,18 +151,18 @@ static bool find_middle(const struct hf__redlock *s, int64_t *ret_after_us)
 static void make_room(struct hf__redlock *s)
 {
     int64_t after_us = INT64_MAX;
-    int oldest = HF__LEFTOVERS - KEPT;
+    int oldest = HF__PENDING_RELEASES - KEPT;
 
-    for (int i = 0; i < s->n_leftovers; i++) {
-        s->leftovers[i].members = still_open(s, &s->leftovers[i]);
+    for (int i = 0; i < s->n_pending_releases; i++) {
+        s->pending_releases[i].members = still_open(s, &s->pending_releases[i]);
     }
     do {
         keep_up_to(s, after_us);
-    } while (s->n_leftovers > KEPT && find_middle(s, &after_us));
-    if (s->n_leftovers > KEPT) {
-        s->n_leftovers -= oldest;
-        memmove(s->leftovers, s->leftovers + oldest,
-                (size_t)s->n_leftovers * sizeof *s->leftovers);
+    } while (s->n_pending_releases > KEPT && find_middle(s, &after_us));
+    if (s->n_pending_releases > KEPT) {
+        s->n_pending_releases -= oldest;
+        memmove(s->pending_releases, s->pending_releases + oldest,
+                (size_t)s->n_pending_releases * sizeof *s->pending_releases);
     }
 }
 
@@ -170,7 +175,7 @@ static int64_t after_loss_us(const struct hf__redlock *s, unsigned members,
     int64_t after_us = fence != 0 ? INT64_MAX : 0;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
         int64_t since_us = m->gone_us > 0 ? (int64_t)fence - m->gone_us : 0;
 
         if ((members >> i & 1) != 0 && !m->is_in && since_us < after_us) {
@@ -180,21 +185,22 @@ static int64_t after_loss_us(const struct hf__redlock *s, unsigned members,
     return after_us;
 }
 
-void hf__leftover_note(struct hf__redlock *s, const struct hf__op *op,
-                       const struct hf__ask *how, unsigned members,
-                       uint64_t fence)
+void hf__pending_release_note(struct hf__redlock *s, const struct hf__op *op,
+                              const struct hf__ask *how, unsigned members,
+                              uint64_t fence)
 {
-    struct hf__leftover *one;
+    struct hf__pending_release *one;
 
     if (members == 0) {
         return;
     }
-    if (s->n_leftovers == HF__LEFTOVERS) {
+    if (s->n_pending_releases == HF__PENDING_RELEASES) {
         make_room(s);
     }
-    one = &s->leftovers[s->n_leftovers++];
+    one = &s->pending_releases[s->n_pending_releases++];
     one->members = members;
-    one->wave = s->lacks_memory ? UINT64_MAX : s->wave; /* not all was sent */
+    one->round =
+        s->lacks_durability ? UINT64_MAX : s->round; /* not all was sent */
     one->after_us = after_loss_us(s, members, fence);
     one->token = op->token;
     one->reopens = op->reopens;
@@ -205,11 +211,11 @@ void hf__leftover_note(struct hf__redlock *s, const struct hf__op *op,
     memcpy(one->bytes, op->key.bytes, op->key.length);
 }
 
-void hf__leftover_settle(struct hf__redlock *s, int member)
+void hf__pending_release_settle(struct hf__redlock *s, int member)
 {
-    for (int i = 0; i < s->n_leftovers; i++) {
-        if (has_heard(&s->members[member], &s->leftovers[i])) {
-            s->leftovers[i].members &= ~(1u << member);
+    for (int i = 0; i < s->n_pending_releases; i++) {
+        if (has_heard(&s->members[member], &s->pending_releases[i])) {
+            s->pending_releases[i].members &= ~(1u << member);
         }
     }
 }
@@ -218,7 +224,7 @@ void hf__leftover_settle(struct hf__redlock *s, int member)
 
 /* It may have been told before; the token is what counts. And what the old
  * connection still delivers comes too late. */
-static void add(struct hf__bytes *bytes, const struct hf__leftover *one,
+static void add(struct hf__bytes *bytes, const struct hf__pending_release *one,
                 uint64_t client)
 {
     struct hf__op op = {.kind = HF__OP_RELEASE,
@@ -234,13 +240,13 @@ static void add(struct hf__bytes *bytes, const struct hf__leftover *one,
     hf__ask_add(bytes, &op, &how);
 }
 
-void hf__leftover_tell(struct hf__redlock *s, int member)
+void hf__pending_release_tell(struct hf__redlock *s, int member)
 {
-    struct hf__voter *m = &s->members[member];
+    struct hf__redlock_member *m = &s->members[member];
     unsigned own = 1u << member;
 
-    for (int i = 0; i < s->n_leftovers; i++) {
-        struct hf__leftover *one = &s->leftovers[i];
+    for (int i = 0; i < s->n_pending_releases; i++) {
+        struct hf__pending_release *one = &s->pending_releases[i];
 
         if ((one->members & own) != 0) {
             add(&m->peer.resp.out, one, s->head.client);
@@ -248,6 +254,6 @@ void hf__leftover_tell(struct hf__redlock *s, int member)
         }
     }
     if (m->peer.resp.out.commands > 0 || m->peer.resp.out.is_broken) {
-        hf__wave_disown(m);
+        hf__round_disown(m);
     }
 }

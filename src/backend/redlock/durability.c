@@ -28,7 +28,7 @@ static const char mark_script[] =
  * its history has another name since then, and the one before is told. And a
  * mark of the future is from before its clock was set back.
  */
-void hf__memory_judge(struct hf__voter *m)
+void hf__durability_judge(struct hf__redlock_member *m)
 {
     const struct hf__redis_server *server = &m->peer.server;
     const struct hf__past *past = &m->peer.past;
@@ -40,21 +40,21 @@ void hf__memory_judge(struct hf__voter *m)
         (has_followed && strcmp(server->replid, past->replid) != 0) ||
         since_us > past->server_us;
 
-    m->memory = (struct hf__memory){.is_unseen = past->is_unseen,
-                                    .is_unmarked = !past->is_unseen &&
-                                                   (is_none || is_wrong),
-                                    .is_wrong = !past->is_unseen && is_wrong,
-                                    .since_us = since_us,
-                                    .server_us = past->server_us};
+    m->durability = (struct hf__durability){
+        .is_unseen = past->is_unseen,
+        .is_unmarked = !past->is_unseen && (is_none || is_wrong),
+        .is_wrong = !past->is_unseen && is_wrong,
+        .since_us = since_us,
+        .server_us = past->server_us};
 }
 
 /* ---- what follows */
 
 /* Since when it has surely forgotten nothing, in ms before it was judged. Its
  * uptime has whole seconds, so one is taken off. */
-static int64_t remembered_ms(const struct hf__voter *m)
+static int64_t remembered_ms(const struct hf__redlock_member *m)
 {
-    const struct hf__memory *y = &m->memory;
+    const struct hf__durability *y = &m->durability;
     int64_t up_ms = (m->peer.server.uptime_s - 1) * 1000;
     int64_t known_ms = (y->server_us - y->since_us) / 1000;
 
@@ -66,8 +66,8 @@ static int64_t remembered_ms(const struct hf__voter *m)
 }
 
 /* Its clock may be 2 % faster than ours (core/lock.c). */
-hf__time hf__memory_counts_at(const struct hf__redlock *s,
-                              const struct hf__voter *m)
+hf__time hf__durability_counts_at(const struct hf__redlock *s,
+                                  const struct hf__redlock_member *m)
 {
     int64_t needed_ms = s->longest_ms + s->longest_ms / 50;
     int64_t had_ms = remembered_ms(m);
@@ -75,14 +75,14 @@ hf__time hf__memory_counts_at(const struct hf__redlock *s,
     if (s->allows_volatile) {
         return m->judged_at;
     }
-    if (m->memory.is_unmarked) {
-        return HF__NEVER; /* until hf__memories_settle() */
+    if (m->durability.is_unmarked) {
+        return HF__NEVER; /* until hf__durability_settle_all() */
     }
     return had_ms >= needed_ms ? m->judged_at
                                : hf__after_ms(m->judged_at, needed_ms - had_ms);
 }
 
-static void mark(const struct hf__redlock *s, struct hf__voter *m,
+static void mark(const struct hf__redlock *s, struct hf__redlock_member *m,
                  int64_t since_us)
 {
     struct hf__args args;
@@ -93,29 +93,29 @@ static void mark(const struct hf__redlock *s, struct hf__voter *m,
     hf__args_word(&args, s->mark_key);
     hf__args_number(&args, since_us);
     hf__args_word(&args, m->peer.server.replid);
-    hf__args_word(&args, m->memory.is_wrong ? "1" : "0");
+    hf__args_word(&args, m->durability.is_wrong ? "1" : "0");
     hf__bytes_add(&m->peer.resp.out, &args);
-    if (m->owed_n == 0) {
+    if (m->n_pending == 0) {
         m->silent_from = hf__now();
     }
-    hf__wave_disown(m);
+    hf__round_disown(m);
     (void)hf__resp_flush(&m->peer.resp); /* if it is dead, polling tells */
-    m->memory.since_us = since_us;
-    m->memory.is_unmarked = false;
-    m->counts_at = hf__memory_counts_at(s, m);
+    m->durability.since_us = since_us;
+    m->durability.is_unmarked = false;
+    m->counts_at = hf__durability_counts_at(s, m);
 }
 
-static bool is_blank(const struct hf__voter *m)
+static bool is_blank(const struct hf__redlock_member *m)
 {
-    return m->is_in && m->memory.is_unmarked && !m->memory.is_wrong;
+    return m->is_in && m->durability.is_unmarked && !m->durability.is_wrong;
 }
 
-bool hf__memory_may_be_marked(const struct hf__redlock *s, int member)
+bool hf__durability_may_be_marked(const struct hf__redlock *s, int member)
 {
     bool is_any_marked = false;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
         is_any_marked = is_any_marked || (m->is_in && !is_blank(m));
     }
@@ -128,7 +128,7 @@ bool hf__memory_may_be_marked(const struct hf__redlock *s, int member)
  * from now on. A minority is marked by nobody: a group that is not yet whole
  * may be new still.
  */
-bool hf__memories_settle(struct hf__redlock *s)
+bool hf__durability_settle_all(struct hf__redlock *s)
 {
     int in = 0;
     int unmarked = 0;
@@ -136,36 +136,36 @@ bool hf__memories_settle(struct hf__redlock *s)
     bool has_marked = false;
 
     for (int i = 0; i < s->n; i++) {
-        const struct hf__voter *m = &s->members[i];
+        const struct hf__redlock_member *m = &s->members[i];
 
         in += m->is_in;
-        unmarked += m->is_in && m->memory.is_unmarked;
+        unmarked += m->is_in && m->durability.is_unmarked;
         is_new = is_new && is_blank(m);
     }
     for (int i = 0; i < s->n && in >= hf__redlock_majority(s) && unmarked > 0;
          i++) {
-        struct hf__voter *m = &s->members[i];
+        struct hf__redlock_member *m = &s->members[i];
 
-        if (m->is_in && m->memory.is_unmarked) {
-            mark(s, m, is_new ? 0 : m->memory.server_us);
+        if (m->is_in && m->durability.is_unmarked) {
+            mark(s, m, is_new ? 0 : m->durability.server_us);
             has_marked = true;
         }
     }
     return has_marked;
 }
 
-int hf__memory_describe(const struct hf__voter *m, int64_t left_ms, char *to,
-                        size_t size)
+int hf__durability_describe(const struct hf__redlock_member *m, int64_t left_ms,
+                            char *to, size_t size)
 {
     int64_t seconds = hf__seconds_left(left_ms);
 
-    if (m->memory.is_unmarked) {
+    if (m->durability.is_unmarked) {
         return snprintf(to, size,
                         "%s: it is new, or was emptied: too few others are "
                         "there to tell",
                         m->target.shown);
     }
-    if (!m->memory.is_unseen &&
+    if (!m->durability.is_unseen &&
         (m->is_durable ||
          m->peer.server.uptime_s * 1000 > remembered_ms(m) + 2000)) {
         return snprintf(
@@ -178,10 +178,11 @@ int hf__memory_describe(const struct hf__voter *m, int64_t left_ms, char *to,
                     m->target.shown, m->peer.server.uptime_s, seconds);
 }
 
-void hf__memory_tell(const struct hf__redlock *s, const struct hf__voter *m,
-                     char *to, size_t size)
+void hf__durability_tell(const struct hf__redlock *s,
+                         const struct hf__redlock_member *m, char *to,
+                         size_t size)
 {
-    const struct hf__memory *y = &m->memory;
+    const struct hf__durability *y = &m->durability;
     bool is_by_mark = (y->server_us - y->since_us) / 1000 <= remembered_ms(m);
     int64_t had_ms =
         remembered_ms(m) + hf__between_ns(m->judged_at, hf__now()) / HF__MS;
