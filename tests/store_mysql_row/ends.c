@@ -5,7 +5,7 @@
  * is a loss that its holder is told at the next renewal, the next holder's
  * fence is higher, and what does not end it is no loss.
  */
-#include "src/backend/mysql_session/link.h"
+#include "src/backend/mysql_session/pool.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_mysql_row/world.h"
 
@@ -15,22 +15,22 @@
  * the test speaks by that one which has the party's lock. */
 static void say(struct party *p, const char *statement)
 {
-    struct hf__ul_front *f = p->conn.state;
+    struct hf__ul_session *f = p->conn.state;
 
-    HF__LIST_EACH (it, &f->link->lines) {
-        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+    HF__LIST_EACH (it, &f->pool->conns) {
+        struct hf__ul_conn *conn = HF__ELEMENT(it, struct hf__ul_conn, in_pool);
 
-        if (line->n_locks > 0) {
-            hf__mutex_lock(&f->link->mutex);
-            EXPECT(hf__ul_line_try(f, line));
-            hf__mutex_unlock(&f->link->mutex);
+        if (conn->n_locks > 0) {
+            hf__mutex_lock(&f->pool->mutex);
+            EXPECT(hf__ul_conn_try(f, conn));
+            hf__mutex_unlock(&f->pool->mutex);
             hf__table_begin(&f->mysql.t, hf__after_ms(hf__now(), slowly(5000)),
                             &p->error);
             hf__text_clear(&f->mysql.sql);
             hf__text_add(&f->mysql.sql, statement);
             EXPECT_IS(hf__wire_run(&f->mysql), HF_OK);
             EXPECT_IS(f->mysql.reply.error, 0);
-            hf__ul_line_give(f, line);
+            hf__ul_conn_give(f, conn);
             return;
         }
     }

@@ -28,7 +28,7 @@ static const struct hf__backend *scheme_of(const struct hf__url *url)
 /* Room for the session of any. */
 union session {
     struct hf__mysql table;
-    struct hf__ul_front session; /* of scheme=row, too */
+    struct hf__ul_session session; /* of scheme=row, too */
 };
 
 static unsigned mysql_caps_of(const struct hf__url *url)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scheme=row: its tables, what a line of it is asked, what check() says
- * besides, its options. A line has autocommit=0, so that the statement which
- * locks the row begins the transaction; the server says with each reply whether
- * one is open, and one that was rolled back under its lock is a loss, whatever
- * else the line still has. All calls are those of the other scheme whose locks
- * are a connection's. Called by the front's thread.
+ * scheme=row: its tables, what a connection of it is asked, what check() says
+ * besides, its options. A connection has autocommit=0, so that the statement
+ * which locks the row begins the transaction; the server says with each reply
+ * whether one is open, and one that was rolled back under its lock is a loss,
+ * whatever else the connection still has. All calls are those of the other
+ * scheme whose locks are a connection's. Called by the session's thread.
  */
 #include "src/backend/mysql_row/row.h"
 
@@ -24,7 +24,7 @@
 #define LONG_S "60"
 /* MariaDB would end a connection whose transaction is idle: our limit is the
  * lease alone. COMMIT must not begin the next one. */
-#define LINE_SETTINGS                                                          \
+#define CONN_SETTINGS                                                          \
     "SET SESSION completion_type=0,autocommit=0/*M!100300 ,"                   \
     "idle_transaction_timeout=0,idle_write_transaction_timeout=0,"             \
     "idle_readonly_transaction_timeout=0*/"
@@ -49,16 +49,16 @@ static const struct hf__schema schema = {ddl, tables, 2};
 
 /* ---- statements that are not about a lock yet */
 
-/* Send the front's text; all replies are taken. As hf__ul_line_ask(). */
-static int run(struct hf__ul_front *f, struct hf__ul_line *line)
+/* Send the session's text; all replies are taken. As hf__ul_conn_ask(). */
+static int run(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
-    int r = hf__ul_line_ask(f, line);
+    int r = hf__ul_conn_ask(f, conn);
 
-    return r == HF_OK ? hf__ul_line_skip(f) : r;
+    return r == HF_OK ? hf__ul_conn_skip(f) : r;
 }
 
 /* How long its statements wait for a row, with no transaction open. */
-static int set_wait(struct hf__ul_front *f, struct hf__ul_line *line,
+static int set_wait(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     int seconds)
 {
     int r;
@@ -66,15 +66,15 @@ static int set_wait(struct hf__ul_front *f, struct hf__ul_line *line,
     hf__text_clear(&f->mysql.sql);
     hf__text_addf(&f->mysql.sql,
                   "ROLLBACK;SET SESSION innodb_lock_wait_timeout=%d", seconds);
-    r = run(f, line);
+    r = run(f, conn);
     if (r == HF_OK && f->mysql.reply.error != 0) {
         return hf__mysql_refusal(&f->mysql, f->mysql.t.err);
     }
-    line->wait_s = r == HF_OK ? seconds : line->wait_s;
+    conn->wait_s = r == HF_OK ? seconds : conn->wait_s;
     return r;
 }
 
-static int least_wait(const struct hf__ul_front *f)
+static int least_wait(const struct hf__ul_session *f)
 {
     return f->mysql.server.has_zero_wait ? 0 : 1;
 }
@@ -82,10 +82,10 @@ static int least_wait(const struct hf__ul_front *f)
 /* A name that was never locked. It is made by a transaction of its own: two who
  * would lock what is not there would both succeed. Refused, if somebody has
  * locked it meanwhile. */
-static int make_row(struct hf__ul_front *f, struct hf__ul_line *line,
+static int make_row(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     const char *key, uint16_t length)
 {
-    int r = set_wait(f, line, least_wait(f));
+    int r = set_wait(f, conn, least_wait(f));
 
     if (r != HF_OK) {
         return r;
@@ -95,20 +95,21 @@ static int make_row(struct hf__ul_front *f, struct hf__ul_line *line,
                  "INSERT IGNORE INTO holdfast_row(name_key) VALUES(");
     hf__text_hex(&f->mysql.sql, key, length);
     hf__text_add(&f->mysql.sql, ");COMMIT");
-    return run(f, line);
+    return run(f, conn);
 }
 
 /* ---- a lock's */
 
-static void write_row(struct hf__ul_front *f, const char *key, uint16_t length)
+static void write_row(struct hf__ul_session *f, const char *key,
+                      uint16_t length)
 {
     hf__text_add(&f->mysql.sql, " FROM holdfast_row WHERE name_key=");
     hf__text_hex(&f->mysql.sql, key, length);
     hf__text_add(&f->mysql.sql, " FOR UPDATE");
 }
 
-/* A line has one lock, and so its packet is about one. */
-static const struct hf__ul_task *task_of(const struct hf__ul_front *f)
+/* A connection has one lock, and so its packet is about one. */
+static const struct hf__ul_task *task_of(const struct hf__ul_session *f)
 {
     int i = 0;
 
@@ -118,46 +119,46 @@ static const struct hf__ul_task *task_of(const struct hf__ul_front *f)
     return &f->tasks[i];
 }
 
-static bool is_open(const struct hf__ul_front *f)
+static bool is_open(const struct hf__ul_session *f)
 {
     return (f->mysql.wire.handle->server_status & SERVER_STATUS_IN_TRANS) != 0;
 }
 
-static int send_try(struct hf__ul_front *f, struct hf__ul_line *line)
+static int send_try(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     const struct hf__ul_task *t = task_of(f);
 
-    hf__ul_write_packet(f, line);
+    hf__ul_write_packet(f, conn);
     write_row(f, t->lock->key, t->lock->length);
     hf__text_add(&f->mysql.sql,
-                 atomic_load(&f->link->has_nowait) ? " NOWAIT" : "");
-    return hf__ul_line_ask(f, line);
+                 atomic_load(&f->pool->has_nowait) ? " NOWAIT" : "");
+    return hf__ul_conn_ask(f, conn);
 }
 
-static int try_row(struct hf__ul_front *f, struct hf__ul_line *line)
+static int try_row(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     const struct hf__ul_task *t = task_of(f);
-    int r = atomic_load(&f->link->has_nowait) || line->wait_s == least_wait(f)
+    int r = atomic_load(&f->pool->has_nowait) || conn->wait_s == least_wait(f)
                 ? (int)HF_OK
-                : set_wait(f, line, least_wait(f));
+                : set_wait(f, conn, least_wait(f));
 
-    r = r == HF_OK ? send_try(f, line) : r;
+    r = r == HF_OK ? send_try(f, conn) : r;
     if (r != HF_OK || f->mysql.reply.error != 0 ||
         mysql_num_rows(f->mysql.reply.rows) > 0) {
         return r;
     }
-    r = make_row(f, line, t->lock->key, t->lock->length);
-    return r == HF_OK && f->mysql.reply.error == 0 ? send_try(f, line) : r;
+    r = make_row(f, conn, t->lock->key, t->lock->length);
+    return r == HF_OK && f->mysql.reply.error == 0 ? send_try(f, conn) : r;
 }
 
 /* The answer stays, while what follows it is taken. */
-static int commit(struct hf__ul_front *f)
+static int commit(struct hf__ul_session *f)
 {
     MYSQL_RES *answer = f->mysql.reply.rows;
     int r;
 
     f->mysql.reply.rows = NULL;
-    r = hf__ul_line_skip(f);
+    r = hf__ul_conn_skip(f);
     r = r == HF_OK && f->mysql.reply.error != 0
             ? hf__mysql_refusal(&f->mysql, f->mysql.t.err)
             : r;
@@ -165,15 +166,15 @@ static int commit(struct hf__ul_front *f)
     return r;
 }
 
-static int check_row(struct hf__ul_front *f, struct hf__ul_line *line)
+static int check_row(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     bool is_release = task_of(f)->op->kind == HF__OP_RELEASE;
     bool was_open;
     int r;
 
-    hf__ul_write_packet(f, line);
+    hf__ul_write_packet(f, conn);
     hf__text_add(&f->mysql.sql, is_release ? ";COMMIT" : "");
-    r = hf__ul_line_ask(f, line);
+    r = hf__ul_conn_ask(f, conn);
     if (r != HF_OK || f->mysql.reply.error != 0) {
         return r;
     }
@@ -185,27 +186,27 @@ static int check_row(struct hf__ul_front *f, struct hf__ul_line *line)
                : r;
 }
 
-static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+static int ask(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     const struct hf__ul_task *t = task_of(f);
 
     return t->op->kind == HF__OP_ACQUIRE && t->lock->state == HF__UL_WANTED
-               ? try_row(f, line)
-               : check_row(f, line);
+               ? try_row(f, conn)
+               : check_row(f, conn);
 }
 
 /* ---- in the server's queue */
 
-static int stand(struct hf__ul_front *f, struct hf__ul_line *line,
+static int stand(struct hf__ul_session *f, struct hf__ul_conn *conn,
                  bool is_missing)
 {
-    int r = is_missing ? make_row(f, line, f->queue_key, f->queue_length)
+    int r = is_missing ? make_row(f, conn, f->queue_key, f->queue_length)
                        : (int)HF_OK;
 
-    return r == HF_OK ? set_wait(f, line, f->link->lease_s) : r;
+    return r == HF_OK ? set_wait(f, conn, f->pool->lease_s) : r;
 }
 
-static void write_queue(struct hf__ul_front *f)
+static void write_queue(struct hf__ul_session *f)
 {
     hf__text_add(&f->mysql.sql, "1)");
     write_row(f, f->queue_key, f->queue_length);
@@ -213,12 +214,12 @@ static void write_queue(struct hf__ul_front *f)
 
 /* ---- the rest */
 
-static int fit(struct hf__ul_front *f)
+static int fit(struct hf__ul_session *f)
 {
     int r;
 
     hf__text_clear(&f->mysql.sql);
-    hf__text_add(&f->mysql.sql, LINE_SETTINGS);
+    hf__text_add(&f->mysql.sql, CONN_SETTINGS);
     r = hf__wire_run(&f->mysql);
     return r == HF_OK && f->mysql.reply.error != 0
                ? hf__mysql_refusal(&f->mysql, f->mysql.t.err)
@@ -226,7 +227,7 @@ static int fit(struct hf__ul_front *f)
 }
 
 /* Is the word known? Whoever has that row, there is none of that name. */
-static int probe(struct hf__ul_front *f)
+static int probe(struct hf__ul_session *f)
 {
     struct hf__mysql *s = &f->mysql;
     unsigned error;
@@ -244,7 +245,7 @@ static int probe(struct hf__ul_front *f)
         hf__mysql_error_class(error) != HF__ERROR_AGAIN) {
         return hf__mysql_refusal(s, s->t.err);
     }
-    atomic_store(&f->link->has_nowait, error != NO_SUCH_SYNTAX);
+    atomic_store(&f->pool->has_nowait, error != NO_SUCH_SYNTAX);
     return HF_OK;
 }
 
@@ -257,8 +258,8 @@ static void write_deletion(struct hf__text *to, const char *key, size_t length)
 
 /* ---- check */
 
-/* HF_OK; HF_BUSY: no answer in time; negative: the line is dead. */
-static int tell_long(struct hf__ul_front *f, struct hf__ul_line *line,
+/* HF_OK; HF_BUSY: no answer in time; negative: it is dead. */
+static int tell_long(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      struct hf__report *to)
 {
     char value[96];
@@ -271,7 +272,7 @@ static int tell_long(struct hf__ul_front *f, struct hf__ul_line *line,
                  "-acquired_at) DIV 1000000 FROM holdfast_row_holder WHERE "
                  "acquired_at<" HF__SQL_NOW "-" LONG_S "000000 AND "
                  "IS_USED_LOCK(NULLIF(lock_name,''))=connection");
-    r = hf__ul_line_ask(f, line);
+    r = hf__ul_conn_ask(f, conn);
     row = r == HF_OK ? hf__wire_row(&f->mysql) : NULL;
     if (row == NULL) {
         return r;
@@ -287,19 +288,19 @@ static int tell_long(struct hf__ul_front *f, struct hf__ul_line *line,
     return HF_OK;
 }
 
-static int check(struct hf__ul_front *f, struct hf__ul_line *line,
+static int check(struct hf__ul_session *f, struct hf__ul_conn *conn,
                  struct hf__report *to)
 {
     char value[32];
 
-    (void)snprintf(value, sizeof value, "%d", f->link->apart_most);
+    (void)snprintf(value, sizeof value, "%d", f->pool->dedicated_most);
     hf__report_tell(to, "max_connections", value, HF_FINE, NULL);
     hf__report_tell(to, "wait",
-                    atomic_load(&f->link->has_nowait)
+                    atomic_load(&f->pool->has_nowait)
                         ? "NOWAIT"
                         : "innodb_lock_wait_timeout",
                     HF_FINE, NULL);
-    return tell_long(f, line, to);
+    return tell_long(f, conn, to);
 }
 
 /* ---- the store */
@@ -311,7 +312,7 @@ static const struct hf__ul_scheme scheme = {
     .patience = "1", /* of who had the row last, the user lock ends last */
     .table = "holdfast_row_holder",
     .schema = &schema,
-    .is_apart = true,
+    .is_dedicated = true,
     .fit = fit,
     .probe = probe,
     .ask = ask,
@@ -324,7 +325,7 @@ static const struct hf__ul_scheme scheme = {
 static int row_open(void *state, const struct hf__url *url, const char *allow,
                     hf__time deadline, hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
     int64_t most = CONNECTIONS_DEFAULT;
     int r = hf__url_int(url, "max_connections", 1, CONNECTIONS_MAX, &most, err);
 
@@ -341,7 +342,7 @@ static const char *row_ddl(const struct hf__url *url)
 
 const struct hf__backend hf__mysql_row_backend = {
     .scheme = "mysql",
-    .size = sizeof(struct hf__ul_front),
+    .size = sizeof(struct hf__ul_session),
     .caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH | HF_CAP_FENCE |
             HF_CAP_LIST | HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES,
     .open = row_open,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packet of a line: one SELECT that renews by looking, gives back and
+ * The packet of a connection: one SELECT that renews by looking, gives back and
  * tries, whatever a batch has for it. It also says which connection answers:
- * if that is another than it was, all its locks are gone. Called by the front's
- * thread, which has taken the line.
+ * if that is another than it was, all its locks are gone. Called by the
+ * session's thread, which has taken the connection.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -49,41 +49,41 @@ static bool is_try(const struct hf__ul_task *t)
 }
 
 /* The lock that the claim may have: one that the server gave to a waiter of
- * this client, or a new one on the front's own line. */
-static struct hf__ul_lock *lock_to_claim(struct hf__ul_front *f,
-                                         struct hf__ul_line *line,
+ * this client, or a new one on the session's own connection. */
+static struct hf__ul_lock *lock_to_claim(struct hf__ul_session *f,
+                                         struct hf__ul_conn *conn,
                                          struct hf__ul_task *t)
 {
     const struct hf__key *key = &t->op->key;
     struct hf__ul_lock *lock =
-        hf__ul_lock_named(f->link, key->bytes, key->length);
+        hf__ul_lock_named(f->pool, key->bytes, key->length);
 
-    if (lock != NULL && (lock->state != HF__UL_WON || lock->line != line)) {
+    if (lock != NULL && (lock->state != HF__UL_WON || lock->conn != conn)) {
         return NULL;
     }
-    if (lock == NULL && (line->is_apart != f->scheme->is_apart ||
-                         (!line->is_apart && line != f->home) ||
-                         line->n_locks >= f->link->most)) {
+    if (lock == NULL && (conn->is_dedicated != f->scheme->is_dedicated ||
+                         (!conn->is_dedicated && conn != f->home) ||
+                         conn->n_locks >= f->pool->most)) {
         return NULL;
     }
     if (lock == NULL) {
-        lock = hf__ul_lock_new(f->link, line, key->bytes, key->length);
+        lock = hf__ul_lock_new(f->pool, conn, key->bytes, key->length);
         if (lock == NULL) {
             finish(t,
                    hf__fail(t->op->err, HF_ENOMEM, "out of memory for a lock"));
             return NULL;
         }
     }
-    hf__ul_lock_claim(f->link, lock, &t->op->token);
+    hf__ul_lock_claim(f->pool, lock, &t->op->token);
     return lock;
 }
 
-/* The tasks that this line can answer get their locks; gives how many. */
-static int gather(struct hf__ul_front *f, struct hf__ul_line *line)
+/* The tasks that this connection can answer get their locks; gives how many. */
+static int gather(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     size_t bytes = REST_BYTES;
     int n = 0;
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -93,15 +93,15 @@ static int gather(struct hf__ul_front *f, struct hf__ul_line *line)
             continue;
         }
         bytes += PART_BYTES + 2 * (size_t)t->op->key.length +
-                 2 * strlen(f->link->database);
-        if (n > 0 && bytes > f->link->packet_most) {
+                 2 * strlen(f->pool->database);
+        if (n > 0 && bytes > f->pool->packet_most) {
             break;
         }
-        lock = hf__ul_lock_of(f->link, &t->op->token);
+        lock = hf__ul_lock_of(f->pool, &t->op->token);
         if (lock == NULL && is_claim(t)) {
-            lock = lock_to_claim(f, line, t);
+            lock = lock_to_claim(f, conn, t);
         }
-        t->lock = lock != NULL && lock->line == line ? lock : NULL;
+        t->lock = lock != NULL && lock->conn == conn ? lock : NULL;
         if (t->lock != NULL && t->op->kind == HF__OP_RELEASE) {
             lock->state = HF__UL_LEAVING;
         }
@@ -114,20 +114,20 @@ static int gather(struct hf__ul_front *f, struct hf__ul_line *line)
 
 /* What a waiter was given a short while ago need not be asked for again, where
  * there is no fence to give. */
-static bool is_fresh(struct hf__ul_front *f, const struct hf__ul_task *t)
+static bool is_fresh(struct hf__ul_session *f, const struct hf__ul_task *t)
 {
-    int64_t half_ns = f->link->lease_s * (1000 * HF__MS / 2);
+    int64_t half_ns = f->pool->lease_s * (1000 * HF__MS / 2);
 
     return is_claim(t) && t->lock->state == HF__UL_WON &&
-           !f->link->has_database &&
+           !f->pool->has_database &&
            hf__before(t->op->sent, hf__after_ns(t->lock->sent, half_ns)) &&
            hf__wire_look(&f->mysql) == HF_OK;
 }
 
-static int take_fresh(struct hf__ul_front *f)
+static int take_fresh(struct hf__ul_session *f)
 {
     int n = 0;
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -142,7 +142,8 @@ static int take_fresh(struct hf__ul_front *f)
     return n;
 }
 
-void hf__ul_write_packet(struct hf__ul_front *f, const struct hf__ul_line *line)
+void hf__ul_write_packet(struct hf__ul_session *f,
+                         const struct hf__ul_conn *conn)
 {
     struct hf__text *sql = &f->mysql.sql;
     unsigned column = 0;
@@ -156,7 +157,7 @@ void hf__ul_write_packet(struct hf__ul_front *f, const struct hf__ul_line *line)
             continue;
         }
         t->op->result = HF_EUNKNOWN;
-        t->lock->question = line->question + 1; /* which is the next */
+        t->lock->question = conn->question + 1; /* which is the next */
         t->lock->column = ++column;
         hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
                           : is_try(t)                   ? ",GET_LOCK("
@@ -167,7 +168,7 @@ void hf__ul_write_packet(struct hf__ul_front *f, const struct hf__ul_line *line)
 }
 
 /* No answer: what was asked goes on, and each of them may be asked again. */
-static void give_up(struct hf__ul_front *f, int result)
+static void give_up(struct hf__ul_session *f, int result)
 {
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__op *op = f->tasks[i].op;
@@ -185,7 +186,7 @@ static void give_up(struct hf__ul_front *f, int result)
 
 /* The connection is dead, or another: nothing of it is ours any more. What was
  * to be got was not. */
-static void lose(struct hf__ul_front *f)
+static void lose(struct hf__ul_session *f)
 {
     f->mysql.wire.is_dead = true;
     for (int i = 0; i < f->n_tasks; i++) {
@@ -204,18 +205,18 @@ static void lose(struct hf__ul_front *f)
 
 /* ---- answers */
 
-static void take_check(struct hf__ul_front *f, struct hf__ul_task *t,
+static void take_check(struct hf__ul_session *f, struct hf__ul_task *t,
                        const char *cell)
 {
     struct hf__ul_lock *lock = t->lock;
 
     if (hf__column_u64(cell) != f->mysql.server.connection_id) {
-        hf__ul_lock_free(f->link, lock);
-        f->mysql.wire.is_dead |= f->scheme->is_apart; /* of no use alone */
+        hf__ul_lock_free(f->pool, lock);
+        f->mysql.wire.is_dead |= f->scheme->is_dedicated; /* of no use alone */
         decide(t, is_claim(t) ? HF_BUSY : HF_LOST);
     } else if (is_claim(t) && lock->state != HF__UL_HELD) {
         lock->state = HF__UL_WANTED; /* until it has its fence */
-        t->is_stamped = !f->link->has_database;
+        t->is_stamped = !f->pool->has_database;
     } else if (t->op->kind == HF__OP_RAISE && t->op->fence > lock->fence) {
         finish(t, hf__fail(t->op->err, HF_ENOTSUP,
                            "the fences of this store can't be raised"));
@@ -226,15 +227,15 @@ static void take_check(struct hf__ul_front *f, struct hf__ul_task *t,
 }
 
 /* 0: another has it. NULL is an error, or a KILL QUERY: nobody has it by us. */
-static void take_try(struct hf__ul_front *f, struct hf__ul_task *t,
+static void take_try(struct hf__ul_session *f, struct hf__ul_task *t,
                      const char *cell)
 {
     if (cell != NULL && *cell == '1') {
-        t->is_stamped = !f->link->has_database;
+        t->is_stamped = !f->pool->has_database;
         return;
     }
-    if (!f->scheme->is_apart) {
-        hf__ul_lock_free(f->link, t->lock);
+    if (!f->scheme->is_dedicated) {
+        hf__ul_lock_free(f->pool, t->lock);
     }
     if (cell != NULL) {
         decide(t, HF_BUSY);
@@ -244,10 +245,10 @@ static void take_try(struct hf__ul_front *f, struct hf__ul_task *t,
 }
 
 /* 0 is another's, NULL nobody's: both were lost before. */
-static void take_release(struct hf__ul_front *f, struct hf__ul_task *t,
+static void take_release(struct hf__ul_session *f, struct hf__ul_task *t,
                          const char *cell)
 {
-    hf__ul_lock_free(f->link, t->lock);
+    hf__ul_lock_free(f->pool, t->lock);
     if (cell != NULL && *cell == '1') {
         finish(t, HF_OK);
     } else {
@@ -255,10 +256,10 @@ static void take_release(struct hf__ul_front *f, struct hf__ul_task *t,
     }
 }
 
-static void take_answers(struct hf__ul_front *f, MYSQL_ROW row)
+static void take_answers(struct hf__ul_session *f, MYSQL_ROW row)
 {
     int column = 1;
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -280,9 +281,9 @@ static void take_answers(struct hf__ul_front *f, MYSQL_ROW row)
 }
 
 /* Those that need no fence, or have it. */
-static void end_claims(struct hf__ul_front *f)
+static void end_claims(struct hf__ul_session *f)
 {
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -297,7 +298,8 @@ static void end_claims(struct hf__ul_front *f)
 
 /* What a refusal means for each of them: a claim that may not wait for a row is
  * one that another is before. */
-static void give_up_refused(struct hf__ul_front *f, unsigned error, int result)
+static void give_up_refused(struct hf__ul_session *f, unsigned error,
+                            int result)
 {
     bool is_busy = error == LOCK_TIMEOUT || error == LOCK_NOWAIT;
 
@@ -311,7 +313,7 @@ static void give_up_refused(struct hf__ul_front *f, unsigned error, int result)
 
 /* The server refused all of it. What ended the statement alone, or a lack of
  * something, leaves the connection. */
-static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
+static void take_refusal(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     unsigned error = f->mysql.reply.error;
     int r = hf__mysql_refusal(&f->mysql, f->mysql.t.err);
@@ -322,22 +324,22 @@ static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
         return;
     }
     give_up_refused(f, error, class == HF__ERROR_SERVER ? r : (int)HF__AGAIN);
-    if (hf__ul_line_undo(f, line) < 0) {
+    if (hf__ul_conn_undo(f, conn) < 0) {
         f->mysql.wire.is_dead = true;
     }
 }
 
-void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
+void hf__ul_ask(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     MYSQL_ROW row;
-    int n = gather(f, line);
+    int n = gather(f, conn);
     int r;
 
     n -= take_fresh(f);
     if (n == 0) {
         return;
     }
-    r = f->scheme->ask(f, line);
+    r = f->scheme->ask(f, conn);
     if (r != HF_OK) {
         if (r == HF_BUSY) {
             give_up(f, HF_EUNKNOWN);
@@ -347,7 +349,7 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
         return;
     }
     if (f->mysql.reply.error != 0) {
-        take_refusal(f, line);
+        take_refusal(f, conn);
         return;
     }
     row = hf__ul_row(f, (unsigned)n + 1);
@@ -356,13 +358,13 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
         return;
     }
     take_answers(f, row);
-    if (f->link->has_database) {
-        hf__ul_stamp(f, line);
+    if (f->pool->has_database) {
+        hf__ul_write_fences(f, conn);
     }
     end_claims(f);
     /* What was not got, or got no fence, is not kept. */
-    if (f->scheme->is_apart && !f->mysql.wire.is_dead &&
-        hf__ul_line_undo(f, line) < 0) {
+    if (f->scheme->is_dedicated && !f->mysql.wire.is_dead &&
+        hf__ul_conn_undo(f, conn) < 0) {
         f->mysql.wire.is_dead = true;
     }
 }

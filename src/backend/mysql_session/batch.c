@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): each operation goes to the line that has its lock, a claim of a
- * name that this client does not have to the front's own. What a line has to
- * answer goes in one packet; then come the looks, for what is told of names
- * that are not ours. It never fails as a whole: the lines that are well have
- * locks, and the session is not to be closed for one that is not. Called by the
- * front's thread.
+ * execute(): each operation goes to the connection that has its lock, a claim
+ * of a name that this client does not have to the session's own. What a
+ * connection has to answer goes in one packet; then come the looks, for what is
+ * told of names that are not ours. It never fails as a whole: the connections
+ * that are well have locks, and the session is not to be closed for one that is
+ * not. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -30,7 +30,7 @@ static enum hf__ul_stage first_stage(enum hf__op_kind kind)
     }
 }
 
-static int begin(struct hf__ul_front *f, struct hf__op *ops[], int n)
+static int begin(struct hf__ul_session *f, struct hf__op *ops[], int n)
 {
     struct hf__ul_task *tasks =
         hf__resize(f->tasks, (size_t)n * sizeof *f->tasks);
@@ -55,17 +55,17 @@ static int begin(struct hf__ul_front *f, struct hf__op *ops[], int n)
 }
 
 /* Sets *ret_line if it is on one, or false: it is decided. */
-static bool find_line(struct hf__ul_front *f, struct hf__ul_task *t,
-                      struct hf__ul_line **ret_line)
+static bool find_conn(struct hf__ul_session *f, struct hf__ul_task *t,
+                      struct hf__ul_conn **ret_conn)
 {
     const struct hf__key *key = &t->op->key;
-    struct hf__ul_lock *lock = hf__ul_lock_of(f->link, &t->op->token);
+    struct hf__ul_lock *lock = hf__ul_lock_of(f->pool, &t->op->token);
 
-    *ret_line = NULL;
+    *ret_conn = NULL;
     if (lock == NULL && t->op->kind == HF__OP_ACQUIRE) {
-        lock = hf__ul_lock_named(f->link, key->bytes, key->length);
-        if (lock != NULL && hf__ul_line_has_ended(lock->line)) {
-            lock->line->is_cut = true; /* by who takes it: here, or its user */
+        lock = hf__ul_lock_named(f->pool, key->bytes, key->length);
+        if (lock != NULL && hf__ul_conn_has_ended(lock->conn)) {
+            lock->conn->is_cut = true; /* by who takes it: here, or its user */
         } else if (lock != NULL && lock->state == HF__UL_HELD) {
             t->stage = HF__UL_TO_LOOK;
             t->verdict = HF_BUSY;
@@ -76,48 +76,48 @@ static bool find_line(struct hf__ul_front *f, struct hf__ul_task *t,
         t->verdict = HF_LOST;
         return false;
     }
-    *ret_line = lock == NULL ? NULL : lock->line;
+    *ret_conn = lock == NULL ? NULL : lock->conn;
     return true;
 }
 
-/* The line that the task needs, taken; NULL: it is decided, or failed. */
-static struct hf__ul_line *pick_line(struct hf__ul_front *f,
+/* The connection that the task needs, taken; NULL: it is decided, or failed. */
+static struct hf__ul_conn *pick_conn(struct hf__ul_session *f,
                                      struct hf__ul_task *t)
 {
-    struct hf__ul_line *line;
+    struct hf__ul_conn *conn;
     int r;
 
-    hf__mutex_lock(&f->link->mutex);
-    while (find_line(f, t, &line) && line != NULL) {
-        if (hf__ul_line_try(f, line)) {
+    hf__mutex_lock(&f->pool->mutex);
+    while (find_conn(f, t, &conn) && conn != NULL) {
+        if (hf__ul_conn_try(f, conn)) {
             break;
         }
-        if (!hf__ul_line_await(f)) {
+        if (!hf__ul_conn_await(f)) {
             (void)hf__fail(t->op->err, HF_EUNAVAIL,
                            "the lock's connection did not become free in time");
             t->stage = HF__UL_OVER;
-            line = NULL;
+            conn = NULL;
             break;
         }
     }
-    hf__mutex_unlock(&f->link->mutex);
-    if (line != NULL || t->stage != HF__UL_TO_ASK) {
-        return line;
+    hf__mutex_unlock(&f->pool->mutex);
+    if (conn != NULL || t->stage != HF__UL_TO_ASK) {
+        return conn;
     }
-    r = f->scheme->is_apart ? hf__ul_line_apart(f, &line)
-                            : hf__ul_line_home(f, true, &line);
+    r = f->scheme->is_dedicated ? hf__ul_conn_dedicated(f, &conn)
+                                : hf__ul_conn_home(f, true, &conn);
     if (r != HF_OK) {
         hf__ul_fail(f, t->op, r);
         t->stage = HF__UL_OVER;
     }
-    return r == HF_OK ? line : NULL;
+    return r == HF_OK ? conn : NULL;
 }
 
 /* Renewals that were answered when nobody waited for it any more are over:
- * before the line is asked, and before what it owes is waited for. */
-static void take_late(struct hf__ul_front *f, const struct hf__ul_line *line)
+ * before the connection is asked, and before what it owes is waited for. */
+static void take_late(struct hf__ul_session *f, const struct hf__ul_conn *conn)
 {
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -126,8 +126,8 @@ static void take_late(struct hf__ul_front *f, const struct hf__ul_line *line)
         if (t->stage != HF__UL_TO_ASK || t->op->kind != HF__OP_RENEW) {
             continue;
         }
-        lock = hf__ul_lock_of(f->link, &t->op->token);
-        if (lock != NULL && lock->line == line && lock->heard.ns != 0 &&
+        lock = hf__ul_lock_of(f->pool, &t->op->token);
+        if (lock != NULL && lock->conn == conn && lock->heard.ns != 0 &&
             hf__wire_look(&f->mysql) == HF_OK) {
             t->op->sent = lock->heard;
             t->op->fence = lock->fence;
@@ -138,23 +138,23 @@ static void take_late(struct hf__ul_front *f, const struct hf__ul_line *line)
     }
 }
 
-static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
+static void ask(struct hf__ul_session *f, struct hf__ul_task *t)
 {
-    struct hf__ul_line *line = pick_line(f, t);
+    struct hf__ul_conn *conn = pick_conn(f, t);
     int r;
 
-    if (line == NULL) {
+    if (conn == NULL) {
         return;
     }
-    take_late(f, line);
+    take_late(f, conn);
     if (t->stage != HF__UL_TO_ASK) {
-        hf__ul_line_give(f, line); /* which may owe the next answer */
+        hf__ul_conn_give(f, conn); /* which may owe the next answer */
         return;
     }
-    r = hf__ul_line_settle(f, line);
+    r = hf__ul_conn_settle(f, conn);
     if (r == HF_OK) {
-        take_late(f, line);
-        hf__ul_ask(f, line);
+        take_late(f, conn);
+        hf__ul_ask(f, conn);
     } else if (r == HF_BUSY) {
         t->op->result = HF_EUNAVAIL;
         (void)hf__fail(t->op->err, HF_EUNAVAIL,
@@ -163,10 +163,10 @@ static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
     } else {
         f->mysql.wire.is_dead = true;
     }
-    hf__ul_line_give(f, line);
+    hf__ul_conn_give(f, conn);
 }
 
-static bool is_over(struct hf__ul_front *f)
+static bool is_over(struct hf__ul_session *f)
 {
     return hf__is_interrupted(&f->mysql.t.head) ||
            !hf__before(hf__now(), f->mysql.t.deadline);
@@ -175,7 +175,7 @@ static bool is_over(struct hf__ul_front *f)
 int hf__ul_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
                    hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
 
     hf__table_begin(&f->mysql.t, deadline, err);
     if (begin(f, ops, n) != HF_OK) {

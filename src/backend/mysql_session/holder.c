@@ -4,7 +4,7 @@
  * its fence, whose connection had it last, and who that was. What is there is
  * for people, and a number that rises; who has a lock only the server's
  * functions say. A row is written by who has the user lock of its name, in a
- * statement that is a transaction of its own. Called by the front's thread.
+ * statement that is a transaction of its own. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -21,11 +21,11 @@
 
 /* One statement: its row is there from then on, with the next fence, which is
  * told as the id of what was inserted. */
-static void write_stamp(struct hf__ul_front *f, const struct hf__ul_task *t)
+static void write_fence(struct hf__ul_session *f, const struct hf__ul_task *t)
 {
     struct hf__text *sql = &f->mysql.sql;
 
-    unsigned long long id = t->lock->line->connection_id;
+    unsigned long long id = t->lock->conn->connection_id;
 
     hf__text_addf(sql,
                   "INSERT INTO %s(name_key,lock_name,fence,connection,token,"
@@ -47,13 +47,13 @@ static void write_stamp(struct hf__ul_front *f, const struct hf__ul_task *t)
     hf__mysql_owner_set(sql, t->op->owner);
 }
 
-static bool wants_stamp(const struct hf__ul_task *t)
+static bool wants_fence(const struct hf__ul_task *t)
 {
     return t->lock != NULL && t->lock->state == HF__UL_WANTED && !t->is_stamped;
 }
 
 /* Its claim has no fence, so it has no lock. */
-static void drop(const struct hf__ul_front *f, struct hf__ul_task *t,
+static void drop(const struct hf__ul_session *f, struct hf__ul_task *t,
                  int result)
 {
     hf__ul_fail(f, t->op, result);
@@ -62,10 +62,10 @@ static void drop(const struct hf__ul_front *f, struct hf__ul_task *t,
 }
 
 /* is_dead: those that have theirs, too, for their connection is. */
-static void drop_all(struct hf__ul_front *f, int result, bool is_dead)
+static void drop_all(struct hf__ul_session *f, int result, bool is_dead)
 {
     for (int i = 0; i < f->n_tasks; i++) {
-        if (wants_stamp(&f->tasks[i]) ||
+        if (wants_fence(&f->tasks[i]) ||
             (is_dead && f->tasks[i].lock != NULL)) {
             drop(f, &f->tasks[i], result);
         }
@@ -73,9 +73,9 @@ static void drop_all(struct hf__ul_front *f, int result, bool is_dead)
 }
 
 /* One packet for all who want one, or for the first of them: several are one
- * transaction, which is flushed once. HF_OK; HF_BUSY: no answer; negative: the
- * line is dead. */
-static int send_stamps(struct hf__ul_front *f, struct hf__ul_line *line,
+ * transaction, which is flushed once. HF_OK; HF_BUSY: no answer; negative: it
+ * is dead. */
+static int send_fences(struct hf__ul_session *f, struct hf__ul_conn *conn,
                        int most, int *ret_n)
 {
     struct hf__text *sql = &f->mysql.sql;
@@ -83,15 +83,15 @@ static int send_stamps(struct hf__ul_front *f, struct hf__ul_line *line,
 
     hf__text_clear(sql);
     for (int i = 0; i < f->n_tasks && n < most; i++) {
-        if (wants_stamp(&f->tasks[i]) &&
-            (n == 0 || sql->length < f->link->packet_most / 2)) {
+        if (wants_fence(&f->tasks[i]) &&
+            (n == 0 || sql->length < f->pool->packet_most / 2)) {
             hf__text_add(sql, n > 0 ? ";" : most > 1 ? "BEGIN;" : "");
-            write_stamp(f, &f->tasks[i]);
+            write_fence(f, &f->tasks[i]);
             n++;
         }
     }
     *ret_n = n;
-    return n == 0 ? (int)HF_OK : hf__ul_line_ask(f, line);
+    return n == 0 ? (int)HF_OK : hf__ul_conn_ask(f, conn);
 }
 
 /* The next reply is that of a statement that was not refused. */
@@ -102,7 +102,7 @@ static int next(struct hf__mysql *s)
 
 /* The statements' replies, in their order; s->reply is the first. The fences
  * count once all are committed. */
-static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
+static int take_fences(struct hf__ul_session *f, int left, bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
     hf__time limit = s->t.deadline;
@@ -113,7 +113,7 @@ static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
     for (int i = 0; i < f->n_tasks && left > 0 && r == HF_OK; i++) {
         struct hf__ul_task *t = &f->tasks[i];
 
-        if (wants_stamp(t)) {
+        if (wants_fence(t)) {
             t->lock->fence = s->reply.insert_id;
             r = --left > 0 ? next(s) : (int)HF_OK;
         }
@@ -124,20 +124,20 @@ static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
 
 /* It may take long, so it is a packet of its own: whose answer does not come in
  * time can be had later. */
-static int commit(struct hf__ul_front *f, struct hf__ul_line *line)
+static int commit(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     hf__text_clear(&f->mysql.sql);
     hf__text_add(&f->mysql.sql, "COMMIT");
-    return hf__ul_line_ask(f, line);
+    return hf__ul_conn_ask(f, conn);
 }
 
 /* From here on they are held, whatever becomes of those after them. */
-static void end_stamps(struct hf__ul_front *f, int n)
+static void end_fences(struct hf__ul_session *f, int n)
 {
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
     for (int i = 0; i < f->n_tasks && n > 0; i++) {
-        if (wants_stamp(&f->tasks[i])) {
+        if (wants_fence(&f->tasks[i])) {
             f->tasks[i].is_stamped = true;
             f->tasks[i].lock->state = HF__UL_HELD;
             n--;
@@ -147,7 +147,7 @@ static void end_stamps(struct hf__ul_front *f, int n)
 
 /* Of a packet: the transaction is over, and of one statement so is its claim.
  * HF_OK; HF_BUSY; negative. */
-static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
+static int take_refusal(struct hf__ul_session *f, struct hf__ul_conn *conn,
                         bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
@@ -160,10 +160,10 @@ static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
     if (is_many) {
         hf__text_clear(&s->sql);
         hf__text_add(&s->sql, "ROLLBACK");
-        return hf__ul_line_ask(f, line);
+        return hf__ul_conn_ask(f, conn);
     }
     for (int i = 0; i < f->n_tasks; i++) {
-        if (wants_stamp(&f->tasks[i])) {
+        if (wants_fence(&f->tasks[i])) {
             drop(f, &f->tasks[i], result);
             break;
         }
@@ -171,17 +171,17 @@ static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
     return HF_OK;
 }
 
-static int count_wanted(const struct hf__ul_front *f)
+static int count_wanted(const struct hf__ul_session *f)
 {
     int n = 0;
 
     for (int i = 0; i < f->n_tasks; i++) {
-        n += wants_stamp(&f->tasks[i]);
+        n += wants_fence(&f->tasks[i]);
     }
     return n;
 }
 
-static void stamp_on(struct hf__ul_front *f, struct hf__ul_line *line)
+static void write_fence_on(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     struct hf__mysql *s = &f->mysql;
     bool has_refused = false;
@@ -192,57 +192,58 @@ static void stamp_on(struct hf__ul_front *f, struct hf__ul_line *line)
         bool is_many = left > 1 && !has_refused;
         int n = 0;
 
-        r = send_stamps(f, line, is_many ? left : 1, &n);
-        r = r == HF_OK ? take_stamps(f, n, is_many) : r;
+        r = send_fences(f, conn, is_many ? left : 1, &n);
+        r = r == HF_OK ? take_fences(f, n, is_many) : r;
         if (r == HF_OK && is_many && s->reply.error == 0) {
-            r = commit(f, line);
+            r = commit(f, conn);
         }
         if (r == HF_OK && s->reply.error != 0) {
-            r = take_refusal(f, line, is_many);
+            r = take_refusal(f, conn, is_many);
             has_refused = true;
         } else if (r == HF_OK) {
-            end_stamps(f, n);
+            end_fences(f, n);
         }
         left = count_wanted(f);
     }
     if (r != HF_OK) {
-        drop_all(f, HF_EUNKNOWN, r < 0 && !f->scheme->is_apart);
+        drop_all(f, HF_EUNKNOWN, r < 0 && !f->scheme->is_dedicated);
         s->wire.is_dead |= r < 0;
-    } else if (has_refused && hf__ul_line_undo(f, line) < 0) {
+    } else if (has_refused && hf__ul_conn_undo(f, conn) < 0) {
         s->wire.is_dead = true;
     }
 }
 
 /* A fence is no part of the transaction that has the lock, or would be given
  * twice after one that was rolled back. */
-static void stamp_apart(struct hf__ul_front *f, struct hf__ul_line *line)
+static void write_fence_dedicated(struct hf__ul_session *f,
+                                  struct hf__ul_conn *conn)
 {
-    struct hf__ul_line *home = NULL;
+    struct hf__ul_conn *home = NULL;
     int r;
 
-    hf__ul_line_lay(f);
-    r = hf__ul_line_use(f, &home);
+    hf__ul_conn_set_aside(f);
+    r = hf__ul_conn_use(f, &home);
     if (r == HF_OK) {
-        stamp_on(f, home);
-        hf__ul_line_give(f, home);
+        write_fence_on(f, home);
+        hf__ul_conn_give(f, home);
     } else {
         drop_all(f, HF_EUNAVAIL, false);
     }
-    hf__ul_line_lift(f, line);
+    hf__ul_conn_resume(f, conn);
 }
 
-void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
+void hf__ul_write_fences(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
-    if (!f->scheme->is_apart) {
-        stamp_on(f, line);
+    if (!f->scheme->is_dedicated) {
+        write_fence_on(f, conn);
     } else if (count_wanted(f) > 0) {
-        stamp_apart(f, line);
+        write_fence_dedicated(f, conn);
     }
 }
 
 /* ---- looking */
 
-void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
+void hf__ul_write_look(struct hf__ul_session *f, const struct hf__key *key,
                        bool is_thorough)
 {
     struct hf__text *sql = &f->mysql.sql;
@@ -250,7 +251,7 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
     hf__text_add(sql, "SELECT IS_USED_LOCK(");
     hf__ul_write_name(f, key->bytes, key->length);
     hf__text_add(sql, ")");
-    if (f->link->has_database) {
+    if (f->pool->has_database) {
         hf__text_addf(sql,
                       HF__UL_SIGHT " FROM (SELECT 1) d LEFT JOIN "
                                    "%s t ON t.name_key=",
@@ -268,7 +269,7 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
     }
 }
 
-MYSQL_ROW hf__ul_read_look(struct hf__ul_front *f, unsigned more,
+MYSQL_ROW hf__ul_read_look(struct hf__ul_session *f, unsigned more,
                            struct hf__ul_sight *ret_sight)
 {
     MYSQL_ROW row = hf__ul_row(f, 11 + more);

@@ -3,7 +3,7 @@
  * list() and gc(), by the table: without a database there is nothing that has
  * names. And check(): the server as it is for any store in it, then what a user
  * lock means there, by a connection of its own, which it may lose. Called by
- * the front's thread.
+ * the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -25,7 +25,7 @@
 
 /* " FROM table WHERE …": rows of the prefix, after `from` if there
  * is one. No byte of UTF-8 is as high as the one that ends the range. */
-static void write_range(struct hf__ul_front *f, const struct hf__key *prefix,
+static void write_range(struct hf__ul_session *f, const struct hf__key *prefix,
                         const char *from, size_t length)
 {
     struct hf__text *t = &f->mysql.sql;
@@ -45,7 +45,7 @@ static void write_range(struct hf__ul_front *f, const struct hf__key *prefix,
 
 /* ---- list */
 
-static void tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
+static void tell_rows(struct hf__ul_session *f, const struct hf__key *prefix,
                       hf__list_fn fn, void *arg)
 {
     struct hf__ul_sight sight;
@@ -69,17 +69,17 @@ static void tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
 int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                 void *arg, hf__time deadline, hf_error *err)
 {
-    struct hf__ul_front *f = state;
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_session *f = state;
+    struct hf__ul_conn *conn = NULL;
     int r;
 
     hf__table_begin(&f->mysql.t, deadline, err);
-    if (!f->link->has_database) {
+    if (!f->pool->has_database) {
         return hf__fail(err, HF_ENOTSUP,
                         "the server lists no user locks: name a database in "
                         "the URL, where their names are kept");
     }
-    r = hf__ul_line_use(f, &line);
+    r = hf__ul_conn_use(f, &conn);
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
         hf__text_add(&f->mysql.sql,
@@ -87,11 +87,11 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                      ",name_key");
         write_range(f, prefix, NULL, 0);
         hf__text_add(&f->mysql.sql, " ORDER BY name_key");
-        r = hf__ul_line_run(f, line, HF_EUNAVAIL);
+        r = hf__ul_conn_run(f, conn, HF_EUNAVAIL);
         if (r == HF_OK) {
             tell_rows(f, prefix, fn, arg);
         }
-        hf__ul_line_give(f, line);
+        hf__ul_conn_give(f, conn);
     }
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }
@@ -100,7 +100,7 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 
 /* Names that nobody had for so long. Which of them somebody has now is told
  * with each: the last grant may be old. */
-static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
+static int scan(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 const struct hf__key *prefix, const struct hf__gc *g)
 {
     struct hf__text *t = &f->mysql.sql;
@@ -114,14 +114,14 @@ static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
                   (long long)g->idle_us);
     write_range(f, prefix, g->at, g->length);
     hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
-    return hf__ul_line_run(f, line, HF_EUNAVAIL);
+    return hf__ul_conn_run(f, conn, HF_EUNAVAIL);
 }
 
 /* The statements that delete the idle ones of those that were found, unless
  * they were granted meanwhile. Gives how many; *ret_seen: of how many rows;
  * *ret_ahead_us: by how much the highest fence is before the clock, at least.
  */
-static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
+static int write_deletions(struct hf__ul_session *f, struct hf__text *to,
                            struct hf__gc *g, int *ret_seen,
                            int64_t *ret_ahead_us)
 {
@@ -157,12 +157,12 @@ static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
 
 /* A row that somebody has locked is in use: it and those after it in the packet
  * are left to the next cleaning. */
-static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
-                       struct hf__gc *g)
+static int delete_idle(struct hf__ul_session *f, struct hf__ul_conn *conn,
+                       int n, struct hf__gc *g)
 {
     struct hf__mysql *s = &f->mysql;
     int each = f->scheme->write_deletion != NULL ? 2 : 1;
-    int r = hf__ul_line_ask(f, line);
+    int r = hf__ul_conn_ask(f, conn);
 
     for (int i = 0; i < n * each && r == HF_OK; i++) {
         if (s->reply.error != 0) {
@@ -176,7 +176,7 @@ static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }
 
-static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
+static int clean(struct hf__ul_session *f, struct hf__ul_conn *conn,
                  const struct hf__key *prefix, struct hf__gc *g)
 {
     struct hf__text deletions = {0};
@@ -187,7 +187,7 @@ static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
         int64_t ahead_us = 0;
         int n = 0;
 
-        r = scan(f, line, prefix, g);
+        r = scan(f, conn, prefix, g);
         if (r == HF_OK) {
             struct hf__text scanned = f->mysql.sql;
 
@@ -200,7 +200,7 @@ static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
                 &f->mysql.t,
                 hf__after_ns(hf__now(), (ahead_us + GRACE_US + 1000) * 1000));
         }
-        r = n > 0 ? delete_idle(f, line, n, g) : r;
+        r = n > 0 ? delete_idle(f, conn, n, g) : r;
     }
     hf__text_fini(&deletions);
     if (r == HF_OK && seen < CHUNK) {
@@ -212,63 +212,63 @@ static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
 int hf__ul_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *err)
 {
-    struct hf__ul_front *f = state;
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_session *f = state;
+    struct hf__ul_conn *conn = NULL;
     int r;
 
     hf__table_begin(&f->mysql.t, deadline, err);
-    if (!f->link->has_database) {
+    if (!f->pool->has_database) {
         g->length = 0;
         return HF_OK;
     }
-    r = hf__ul_line_use(f, &line);
+    r = hf__ul_conn_use(f, &conn);
     if (r == HF_OK) {
-        r = clean(f, line, prefix, g);
-        hf__ul_line_give(f, line);
+        r = clean(f, conn, prefix, g);
+        hf__ul_conn_give(f, conn);
     }
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }
 
 /* ---- check */
 
-static void check_session(struct hf__ul_front *f, struct hf__report *to)
+static void check_session(struct hf__ul_session *f, struct hf__report *to)
 {
-    struct hf__ul_link *link = f->link;
+    struct hf__ul_pool *pool = f->pool;
     char value[64];
     bool has_several;
 
-    hf__mutex_lock(&link->mutex);
-    has_several = link->most > 1;
-    hf__mutex_unlock(&link->mutex);
-    (void)snprintf(value, sizeof value, "%d s", link->lease_s);
+    hf__mutex_lock(&pool->mutex);
+    has_several = pool->most > 1;
+    hf__mutex_unlock(&pool->mutex);
+    (void)snprintf(value, sizeof value, "%d s", pool->lease_s);
     hf__report_tell(to, "session_timeout", value, HF_FINE, NULL);
     hf__report_tell(to, "locks_of_a_connection",
                     has_several ? "several" : "one", HF_FINE, NULL);
     hf__report_tell(to, "fences",
-                    link->has_database ? f->scheme->table : "none",
-                    link->has_database ? HF_FINE : HF_WARN,
+                    pool->has_database ? f->scheme->table : "none",
+                    pool->has_database ? HF_FINE : HF_WARN,
                     "name a database in the URL, and each grant has a fence");
 }
 
 int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                  hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
     struct hf__report to = {.fn = fn, .arg = arg};
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_conn *conn = NULL;
     int r;
 
     hf__table_begin(&f->mysql.t, deadline, err);
-    r = hf__ul_line_new(f, &line);
+    r = hf__ul_conn_new(f, &conn);
     if (r != HF_OK) {
         return r;
     }
     r = hf__mysql_check_server(
-        &f->mysql, f->link->has_database ? f->scheme->schema : NULL, &to);
+        &f->mysql, f->pool->has_database ? f->scheme->schema : NULL, &to);
     check_session(f, &to);
     if (r == HF_OK && f->scheme->check != NULL) {
-        r = f->scheme->check(f, line, &to);
+        r = f->scheme->check(f, conn, &to);
     }
-    hf__ul_line_give(f, line);
+    hf__ul_conn_give(f, conn);
     return r;
 }

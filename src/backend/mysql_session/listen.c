@@ -2,7 +2,7 @@
 /*
  * listen(): a connection that has locks tells by its end that they are lost.
  * One thread of the client sleeps on all their sockets, and asks the server
- * nothing. Called by the front's thread.
+ * nothing. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -19,68 +19,68 @@
 #define SLEEP_MAX_MS 3600000
 
 /* From *at on, up to `end`. The mutex is held, but not while it tells. */
-static bool tell_from(struct hf__ul_link *link, unsigned *at, unsigned end,
+static bool tell_from(struct hf__ul_pool *pool, unsigned *at, unsigned end,
                       hf__broken_fn fn, void *arg)
 {
     bool has_told = false;
 
     while (*at < end) {
-        struct hf__token token = link->lost[(*at)++];
+        struct hf__token token = pool->lost[(*at)++];
 
-        hf__mutex_unlock(&link->mutex);
+        hf__mutex_unlock(&pool->mutex);
         fn(arg, hf__token_tag(&token));
         has_told = true;
-        hf__mutex_lock(&link->mutex);
+        hf__mutex_lock(&pool->mutex);
     }
     return has_told;
 }
 
 /* What was lost since it heard last; and a while later again, for a grant that
  * was lost at once may not have been anybody's when that was told. */
-static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
+static bool tell(struct hf__ul_session *f, hf__broken_fn fn, void *arg)
 {
-    struct hf__ul_link *link = f->link;
+    struct hf__ul_pool *pool = f->pool;
     hf__time now = hf__now();
     bool has_told = false;
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&pool->mutex);
 
-    link->listener = f;
+    pool->listener = f;
     if (f->n_reheard != f->n_heard && !hf__before(now, f->rehears)) {
-        has_told = tell_from(link, &f->n_reheard, f->n_heard, fn, arg);
+        has_told = tell_from(pool, &f->n_reheard, f->n_heard, fn, arg);
     }
-    if (f->n_heard != link->n_lost) {
-        has_told |= tell_from(link, &f->n_heard, link->n_lost, fn, arg);
+    if (f->n_heard != pool->n_lost) {
+        has_told |= tell_from(pool, &f->n_heard, pool->n_lost, fn, arg);
         f->rehears = hf__after_ms(now, AGAIN_MS);
     }
-    if (f->n_reheard == link->n_lost) {
-        f->n_heard = f->n_reheard = link->n_lost = 0;
+    if (f->n_reheard == pool->n_lost) {
+        f->n_heard = f->n_reheard = pool->n_lost = 0;
     }
     return has_told;
 }
 
 /* When it has something to do besides what the sockets say. */
-static hf__time next_look(const struct hf__ul_front *f)
+static hf__time next_look(const struct hf__ul_session *f)
 {
     return f->n_reheard == f->n_heard
                ? f->mysql.t.deadline
                : hf__earlier(f->mysql.t.deadline, f->rehears);
 }
 
-static bool is_watched(const struct hf__ul_line *line)
+static bool is_watched(const struct hf__ul_conn *conn)
 {
-    return !line->is_cut && line->fd >= 0;
+    return !conn->is_cut && conn->fd >= 0;
 }
 
-/* The sockets of all lines, after the waker's. NULL: no memory. */
-static struct pollfd *gather(struct hf__ul_front *f, nfds_t *ret_n)
+/* The sockets of all connections, after the waker's. NULL: no memory. */
+static struct pollfd *gather(struct hf__ul_session *f, nfds_t *ret_n)
 {
-    struct hf__ul_link *link = f->link;
+    struct hf__ul_pool *pool = f->pool;
     struct pollfd *fds;
     nfds_t n = 1;
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&pool->mutex);
 
-    HF__LIST_EACH (it, &link->lines) {
-        n += is_watched(HF__ELEMENT(it, struct hf__ul_line, in_link));
+    HF__LIST_EACH (it, &pool->conns) {
+        n += is_watched(HF__ELEMENT(it, struct hf__ul_conn, in_pool));
     }
     fds = hf__alloc(n * sizeof *fds);
     if (fds == NULL) {
@@ -89,20 +89,20 @@ static struct pollfd *gather(struct hf__ul_front *f, nfds_t *ret_n)
     fds[0] = (struct pollfd){.fd = hf__waker_fd(&f->mysql.t.waker),
                              .events = POLLIN};
     *ret_n = 1;
-    HF__LIST_EACH (it, &link->lines) {
-        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+    HF__LIST_EACH (it, &pool->conns) {
+        struct hf__ul_conn *conn = HF__ELEMENT(it, struct hf__ul_conn, in_pool);
 
-        if (is_watched(line)) {
+        if (is_watched(conn)) {
             fds[(*ret_n)++] =
-                (struct pollfd){.fd = line->fd, .events = POLLRDHUP};
+                (struct pollfd){.fd = conn->fd, .events = POLLRDHUP};
         }
     }
     return fds;
 }
 
-bool hf__ul_line_has_ended(const struct hf__ul_line *line)
+bool hf__ul_conn_has_ended(const struct hf__ul_conn *conn)
 {
-    struct pollfd fd = {.fd = line->fd, .events = POLLRDHUP};
+    struct pollfd fd = {.fd = conn->fd, .events = POLLRDHUP};
 
     return poll(&fd, 1, 0) > 0;
 }
@@ -119,47 +119,47 @@ static bool has_ended(const struct pollfd *fds, nfds_t n, int fd)
 
 /* One whose socket is at its end; NULL: none. That of another that has got the
  * number meanwhile is seen to be well. */
-static struct hf__ul_line *find_ended(struct hf__ul_link *link,
+static struct hf__ul_conn *find_ended(struct hf__ul_pool *pool,
                                       const struct pollfd *fds, nfds_t n)
 {
-    HF__LIST_EACH (it, &link->lines) {
-        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+    HF__LIST_EACH (it, &pool->conns) {
+        struct hf__ul_conn *conn = HF__ELEMENT(it, struct hf__ul_conn, in_pool);
 
-        if (is_watched(line) && has_ended(fds, n, line->fd) &&
-            hf__ul_line_has_ended(line)) {
-            return line;
+        if (is_watched(conn) && has_ended(fds, n, conn->fd) &&
+            hf__ul_conn_has_ended(conn)) {
+            return conn;
         }
     }
     return NULL;
 }
 
 /* Their locks are lost. One that is in use is its user's to lose. */
-static void end_lines(struct hf__ul_front *f, const struct pollfd *fds,
+static void end_conns(struct hf__ul_session *f, const struct pollfd *fds,
                       nfds_t n)
 {
-    struct hf__ul_link *link = f->link;
-    struct hf__ul_line *line;
+    struct hf__ul_pool *pool = f->pool;
+    struct hf__ul_conn *conn;
 
     for (;;) {
         bool is_taken;
 
-        hf__mutex_lock(&link->mutex);
-        line = find_ended(link, fds, n);
-        is_taken = line != NULL && hf__ul_line_try(f, line);
-        if (line != NULL) {
-            line->is_cut = true;
+        hf__mutex_lock(&pool->mutex);
+        conn = find_ended(pool, fds, n);
+        is_taken = conn != NULL && hf__ul_conn_try(f, conn);
+        if (conn != NULL) {
+            conn->is_cut = true;
         }
-        hf__mutex_unlock(&link->mutex);
-        if (line == NULL) {
+        hf__mutex_unlock(&pool->mutex);
+        if (conn == NULL) {
             return;
         }
         if (is_taken) {
-            hf__ul_line_give(f, line);
+            hf__ul_conn_give(f, conn);
         }
     }
 }
 
-static void sleep_on(struct hf__ul_front *f, struct pollfd *fds, nfds_t n)
+static void sleep_on(struct hf__ul_session *f, struct pollfd *fds, nfds_t n)
 {
     int64_t ms = hf__ms_until(next_look(f), hf__now());
     int woken = poll(fds, n, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
@@ -168,14 +168,14 @@ static void sleep_on(struct hf__ul_front *f, struct pollfd *fds, nfds_t n)
         hf__waker_drain(&f->mysql.t.waker);
     }
     if (woken > 0) {
-        end_lines(f, fds, n);
+        end_conns(f, fds, n);
     }
 }
 
 int hf__ul_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
                   hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
 
     hf__table_begin(&f->mysql.t, deadline, err);
     while (!tell(f, fn, arg) && !hf__is_interrupted(&f->mysql.t.head) &&

@@ -3,7 +3,7 @@
  * Looking at names, and breaking. To break is to end the connection that has
  * the lock, for nothing else frees a user lock of another's: all its other
  * locks go with it. Who that is the server says, and never a list of
- * processes, where waiters look like holders. Called by the front's thread.
+ * processes, where waiters look like holders. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -57,7 +57,7 @@ static void take_look(struct hf__ul_task *t, const struct hf__ul_sight *sight)
 }
 
 /* What was decided is, if nothing can be told of it. */
-static void end_unseen(struct hf__ul_front *f, int result)
+static void end_unseen(struct hf__ul_session *f, int result)
 {
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -76,7 +76,7 @@ static void end_unseen(struct hf__ul_front *f, int result)
 }
 
 /* As many as go into one packet; gives how many. */
-static int write_looks(struct hf__ul_front *f)
+static int write_looks(struct hf__ul_session *f)
 {
     struct hf__text *sql = &f->mysql.sql;
     int n = 0;
@@ -86,7 +86,7 @@ static int write_looks(struct hf__ul_front *f)
         struct hf__ul_task *t = &f->tasks[i];
 
         if (t->stage == HF__UL_TO_LOOK &&
-            (n == 0 || sql->length < f->link->packet_most / 2)) {
+            (n == 0 || sql->length < f->pool->packet_most / 2)) {
             hf__text_add(sql, n == 0 ? "" : ";");
             hf__ul_write_look(f, &t->op->key, t->op->kind == HF__OP_INSPECT);
             n++;
@@ -96,7 +96,7 @@ static int write_looks(struct hf__ul_front *f)
 }
 
 /* HF_OK, or what is wrong with the first that could not be had. */
-static int take_looks(struct hf__ul_front *f, int n)
+static int take_looks(struct hf__ul_session *f, int n)
 {
     struct hf__mysql *s = &f->mysql;
     int r = HF_OK;
@@ -117,20 +117,20 @@ static int take_looks(struct hf__ul_front *f, int n)
     return r;
 }
 
-static int look_through(struct hf__ul_front *f, struct hf__ul_line *line)
+static int look_through(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     int n = write_looks(f);
     int r = HF_OK;
 
     while (n > 0 && r == HF_OK) {
-        r = hf__ul_line_ask(f, line);
+        r = hf__ul_conn_ask(f, conn);
         r = r == HF_OK ? take_looks(f, n) : r;
         n = r == HF_OK ? write_looks(f) : n;
     }
     return r;
 }
 
-static bool wants_look(const struct hf__ul_front *f)
+static bool wants_look(const struct hf__ul_session *f)
 {
     for (int i = 0; i < f->n_tasks; i++) {
         if (f->tasks[i].stage == HF__UL_TO_LOOK) {
@@ -140,23 +140,23 @@ static bool wants_look(const struct hf__ul_front *f)
     return false;
 }
 
-void hf__ul_look(struct hf__ul_front *f)
+void hf__ul_look(struct hf__ul_session *f)
 {
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_conn *conn = NULL;
     int r;
 
     if (!wants_look(f)) {
         return;
     }
-    r = hf__ul_line_use(f, &line);
+    r = hf__ul_conn_use(f, &conn);
     if (r == HF_OK) {
-        r = look_through(f, line);
-        hf__ul_line_give(f, line);
+        r = look_through(f, conn);
+        hf__ul_conn_give(f, conn);
     }
     end_unseen(f, r >= 0 ? (int)HF_EUNAVAIL : r);
 }
 
-static int take_sights(struct hf__ul_front *f, struct hf__watch *const w[],
+static int take_sights(struct hf__ul_session *f, struct hf__watch *const w[],
                        int n, bool *ret_has_fired)
 {
     struct hf__mysql *s = &f->mysql;
@@ -178,11 +178,11 @@ static int take_sights(struct hf__ul_front *f, struct hf__watch *const w[],
     return r;
 }
 
-int hf__ul_look_around(struct hf__ul_front *f, struct hf__watch *const w[],
+int hf__ul_look_around(struct hf__ul_session *f, struct hf__watch *const w[],
                        int n, bool *ret_has_fired)
 {
-    struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_use(f, &line);
+    struct hf__ul_conn *conn = NULL;
+    int r = hf__ul_conn_use(f, &conn);
 
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
@@ -190,35 +190,35 @@ int hf__ul_look_around(struct hf__ul_front *f, struct hf__watch *const w[],
             hf__text_add(&f->mysql.sql, i == 0 ? "" : ";");
             hf__ul_write_look(f, &w[i]->key, false);
         }
-        r = hf__ul_line_ask(f, line);
+        r = hf__ul_conn_ask(f, conn);
         r = r == HF_OK ? take_sights(f, w, n, ret_has_fired) : r;
-        hf__ul_line_give(f, line);
+        hf__ul_conn_give(f, conn);
     }
     return r == HF_BUSY ? (int)HF_OK : r;
 }
 
 /* ---- breaking */
 
-static int see(struct hf__ul_front *f, struct hf__ul_line *line,
+static int see(struct hf__ul_session *f, struct hf__ul_conn *conn,
                const struct hf__op *op, struct hf__ul_sight *ret_sight)
 {
     int r;
 
     hf__text_clear(&f->mysql.sql);
     hf__ul_write_look(f, &op->key, true);
-    r = hf__ul_line_run(f, line, HF_EUNKNOWN);
+    r = hf__ul_conn_run(f, conn, HF_EUNKNOWN);
     return r == HF_OK && hf__ul_read_look(f, 0, ret_sight) == NULL
                ? hf__mysql_dead(&f->mysql)
                : r;
 }
 
 /* The next holder's fence is above; `broken`: the last one's was this. */
-static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
+static int mark(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 const struct hf__op *op, uint64_t broken)
 {
     struct hf__text *sql = &f->mysql.sql;
 
-    if (!f->link->has_database) {
+    if (!f->pool->has_database) {
         return HF_OK;
     }
     hf__text_clear(sql);
@@ -233,17 +233,17 @@ static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
                   "UPDATE fence=LAST_INSERT_ID(GREATEST(fence+1," HF__SQL_NOW
                   ")),broken=%llu",
                   (unsigned long long)broken, (unsigned long long)broken);
-    return hf__ul_line_run(f, line, HF_EUNKNOWN);
+    return hf__ul_conn_run(f, conn, HF_EUNKNOWN);
 }
 
 /* Nothing was broken: the row is as it was, unless it is another's by now. */
-static int unmark(struct hf__ul_front *f, struct hf__ul_line *line,
+static int unmark(struct hf__ul_session *f, struct hf__ul_conn *conn,
                   const struct hf__op *op, const struct hf__ul_sight *sight,
                   uint64_t raised)
 {
     struct hf__text *sql = &f->mysql.sql;
 
-    if (!f->link->has_database) {
+    if (!f->pool->has_database) {
         return HF_OK;
     }
     hf__text_clear(sql);
@@ -254,10 +254,10 @@ static int unmark(struct hf__ul_front *f, struct hf__ul_line *line,
                   (unsigned long long)sight->broken,
                   (unsigned long long)raised);
     hf__text_key(sql, &op->key);
-    return hf__ul_line_run(f, line, HF_EUNKNOWN);
+    return hf__ul_conn_run(f, conn, HF_EUNKNOWN);
 }
 
-static int denied(struct hf__ul_front *f, const struct hf__op *op,
+static int denied(struct hf__ul_session *f, const struct hf__op *op,
                   uint64_t holder)
 {
     return hf__fail_native(
@@ -270,7 +270,7 @@ static int denied(struct hf__ul_front *f, const struct hf__op *op,
 
 /* HF_OK: it is ending, or has given the lock back: then it has others that are
  * not to end. */
-static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
+static int kill_holder(struct hf__ul_session *f, struct hf__ul_conn *conn,
                        const struct hf__op *op, uint64_t holder)
 {
     struct hf__mysql *s = &f->mysql;
@@ -281,7 +281,7 @@ static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
     hf__ul_write_name(f, op->key.bytes, op->key.length);
     hf__text_addf(&s->sql, ")=%llu,%llu,0)", (unsigned long long)holder,
                   (unsigned long long)holder);
-    r = hf__ul_line_ask(f, line);
+    r = hf__ul_conn_ask(f, conn);
     if (r != HF_OK) {
         return r == HF_BUSY ? (int)HF_EUNKNOWN : r;
     }
@@ -297,31 +297,31 @@ static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
 }
 
 /* A lock of this client's is given back, with no need to end a connection. */
-static bool give_back_own(struct hf__ul_front *f,
-                          const struct hf__ul_line *line,
+static bool give_back_own(struct hf__ul_session *f,
+                          const struct hf__ul_conn *conn,
                           const struct hf__op *op)
 {
-    struct hf__ul_link *link = f->link;
+    struct hf__ul_pool *pool = f->pool;
     struct hf__ul_lock *lock;
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&pool->mutex);
 
-    lock = hf__ul_lock_named(link, op->key.bytes, op->key.length);
-    if (lock == NULL || lock->line != line || lock->state != HF__UL_HELD) {
+    lock = hf__ul_lock_named(pool, op->key.bytes, op->key.length);
+    if (lock == NULL || lock->conn != conn || lock->state != HF__UL_HELD) {
         return false;
     }
-    hf__ul_lock_lose(link, lock);
+    hf__ul_lock_lose(pool, lock);
     lock->state = HF__UL_LEAVING;
-    hf__ul_stir(link);
+    hf__ul_notify(pool);
     return true;
 }
 
 /* The server ends a connection when it comes to it. */
-static int await_end(struct hf__ul_front *f, struct hf__ul_line *line,
+static int await_end(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      const struct hf__op *op, uint64_t holder)
 {
     for (;;) {
         struct hf__ul_sight sight;
-        int r = see(f, line, op, &sight);
+        int r = see(f, conn, op, &sight);
 
         if (r != HF_OK || sight.holder != holder) {
             return r;
@@ -336,37 +336,37 @@ static int await_end(struct hf__ul_front *f, struct hf__ul_line *line,
     }
 }
 
-static int end_grant(struct hf__ul_front *f, struct hf__ul_line *line,
+static int end_grant(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      struct hf__op *op, const struct hf__ul_sight *sight)
 {
-    int r = mark(f, line, op, sight->is_known ? sight->fence : 0);
+    int r = mark(f, conn, op, sight->is_known ? sight->fence : 0);
     uint64_t raised = f->mysql.reply.insert_id;
 
     if (r != HF_OK) {
         return r;
     }
     if (sight->holder == f->mysql.server.connection_id) {
-        r = give_back_own(f, line, op) ? hf__ul_line_undo(f, line)
+        r = give_back_own(f, conn, op) ? hf__ul_conn_undo(f, conn)
                                        : (int)HF__AGAIN;
         r = r == HF_BUSY ? (int)HF_EUNKNOWN : r;
     } else {
-        r = kill_holder(f, line, op, sight->holder);
-        r = r == HF_OK ? await_end(f, line, op, sight->holder) : r;
+        r = kill_holder(f, conn, op, sight->holder);
+        r = r == HF_OK ? await_end(f, conn, op, sight->holder) : r;
     }
     if (r == HF_EAUTH) {
-        int ignored = unmark(f, line, op, sight, raised);
+        int ignored = unmark(f, conn, op, sight, raised);
 
         return ignored == HF_OK ? r : ignored;
     }
-    op->fence = r == HF_OK && f->link->has_database ? raised : op->fence;
+    op->fence = r == HF_OK && f->pool->has_database ? raised : op->fence;
     return r;
 }
 
-static int break_on(struct hf__ul_front *f, struct hf__ul_line *line,
+static int break_on(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     struct hf__op *op)
 {
     struct hf__ul_sight sight;
-    int r = see(f, line, op, &sight);
+    int r = see(f, conn, op, &sight);
 
     if (r != HF_OK) {
         return r;
@@ -377,18 +377,18 @@ static int break_on(struct hf__ul_front *f, struct hf__ul_line *line,
         return HF_CONFLICT;
     }
     op->result = HF_EUNKNOWN;
-    return end_grant(f, line, op, &sight);
+    return end_grant(f, conn, op, &sight);
 }
 
-void hf__ul_break(struct hf__ul_front *f, struct hf__ul_task *t)
+void hf__ul_break(struct hf__ul_session *f, struct hf__ul_task *t)
 {
-    struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_use(f, &line);
+    struct hf__ul_conn *conn = NULL;
+    int r = hf__ul_conn_use(f, &conn);
 
     t->stage = HF__UL_OVER;
     if (r == HF_OK) {
-        r = break_on(f, line, t->op);
-        hf__ul_line_give(f, line);
+        r = break_on(f, conn, t->op);
+        hf__ul_conn_give(f, conn);
     }
     r = r == HF_BUSY ? (int)HF_EUNAVAIL : r;
     t->op->result = r;

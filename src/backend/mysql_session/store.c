@@ -33,25 +33,26 @@ static int read_lease(const struct hf__url *url, int *ret_lease_s,
     return r;
 }
 
-/* The first line shows that the server will do; one who listens needs none. */
-static int meet_server(struct hf__ul_front *f)
+/* The first connection shows that the server will do; one who listens needs
+ * none. */
+static int meet_server(struct hf__ul_session *f)
 {
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_conn *conn = NULL;
     int r;
 
     if (f->mysql.t.head.only_listens) {
         return HF_OK;
     }
-    r = hf__ul_line_home(f, false, &line);
+    r = hf__ul_conn_home(f, false, &conn);
     if (r != HF_OK) {
         return r;
     }
-    if (f->link->has_database) {
+    if (f->pool->has_database) {
         r = hf__mysql_schema_ready(&f->mysql, f->scheme->schema);
     }
     r = r == HF_OK && f->scheme->probe != NULL ? f->scheme->probe(f) : r;
     f->mysql.wire.is_dead |= r != HF_OK;
-    hf__ul_line_give(f, line);
+    hf__ul_conn_give(f, conn);
     return r;
 }
 
@@ -65,13 +66,13 @@ static int read_most(const struct hf__url *url, int *ret_most, hf_error *err)
     return r;
 }
 
-int hf__ul_open(struct hf__ul_front *f, const struct hf__url *url,
+int hf__ul_open(struct hf__ul_session *f, const struct hf__url *url,
                 const char *allow, int most)
 {
     int lease_s = 0;
     int r = read_lease(url, &lease_s, f->mysql.t.err);
 
-    hf__list_init(&f->in_link);
+    hf__list_init(&f->in_pool);
     r = r == HF_OK ? hf__wire_init(&f->mysql) : r;
     r = r == HF_OK ? hf__ul_join(f, url, allow, lease_s, most) : r;
     r = r == HF_OK ? meet_server(f) : r;
@@ -86,7 +87,7 @@ int hf__ul_open(struct hf__ul_front *f, const struct hf__url *url,
 static int session_open(void *state, const struct hf__url *url,
                         const char *allow, hf__time deadline, hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
     int most = 0;
     int r = read_most(url, &most, err);
 
@@ -97,7 +98,7 @@ static int session_open(void *state, const struct hf__url *url,
 
 void hf__ul_close(void *state)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
 
     f->mysql.t.err = NULL;
     hf__ul_wait_leave(f);
@@ -117,15 +118,15 @@ static const struct hf__table table = {
     "holdfast_session", columns, sizeof columns / sizeof *columns, "name_key"};
 static const struct hf__schema schema = {ddl, &table, 1};
 
-static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+static int ask(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
-    hf__ul_write_packet(f, line);
-    return hf__ul_line_ask(f, line);
+    hf__ul_write_packet(f, conn);
+    return hf__ul_conn_ask(f, conn);
 }
 
-static void write_queue(struct hf__ul_front *f)
+static void write_queue(struct hf__ul_session *f)
 {
-    hf__text_addf(&f->mysql.sql, "%d)", f->link->lease_s);
+    hf__text_addf(&f->mysql.sql, "%d)", f->pool->lease_s);
 }
 
 const struct hf__ul_scheme hf__ul_session_scheme = {
@@ -158,7 +159,7 @@ static const char *session_ddl(const struct hf__url *url)
 
 const struct hf__backend hf__mysql_session_backend = {
     .scheme = "mysql",
-    .size = sizeof(struct hf__ul_front),
+    .size = sizeof(struct hf__ul_session),
     .caps_of = session_caps_of,
     .open = session_open,
     .close = hf__ul_close,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): a line of its own stands in the server's queue for the lock. When the
- * server gives it, it is there: the claim that was waited for takes it over,
- * with the line. A line that asks owes an answer, and is used for nothing else.
- * Who gives up ends the connection, which the server passes by. Called by the
- * front's thread.
+ * wait(): a connection of its own stands in the server's queue for the lock.
+ * When the server gives it, it is there: the claim that was waited for takes it
+ * over, with the connection. A connection that asks owes an answer, and is used
+ * for nothing else. Who gives up ends the connection, which the server passes
+ * by. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -22,151 +22,151 @@
 /* ER_LOCK_WAIT_TIMEOUT: a row was waited for as long as the server may. */
 #define LOCK_TIMEOUT 1205
 
-/* ---- the line that asks */
+/* ---- the connection that asks */
 
 /* It, taken; NULL: none asks. Only who listens takes it besides, who has seen
  * its end, and is ending it. The mutex is held. */
-static struct hf__ul_line *take_asking(struct hf__ul_front *f)
+static struct hf__ul_conn *take_asking(struct hf__ul_session *f)
 {
-    struct hf__ul_line *line = f->queue;
+    struct hf__ul_conn *conn = f->queue;
 
-    if (line == NULL || hf__ul_line_try(f, line)) {
-        return line;
+    if (conn == NULL || hf__ul_conn_try(f, conn)) {
+        return conn;
     }
-    line->owner = NULL;
+    conn->owner = NULL;
     f->queue = NULL;
     return NULL;
 }
 
 /* Who waits for a row does not see that its client is gone before it is its
- * turn, so another line says so. */
-static void end_waiting(struct hf__ul_front *f, uint64_t connection)
+ * turn, so another connection says so. */
+static void end_waiting(struct hf__ul_session *f, uint64_t connection)
 {
-    struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_use(f, &line);
+    struct hf__ul_conn *conn = NULL;
+    int r = hf__ul_conn_use(f, &conn);
 
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
         hf__text_addf(&f->mysql.sql, "KILL %llu",
                       (unsigned long long)connection);
-        r = hf__ul_line_ask(f, line);
+        r = hf__ul_conn_ask(f, conn);
         f->mysql.wire.is_dead |= r < 0;
-        hf__ul_line_give(f, line);
+        hf__ul_conn_give(f, conn);
     }
 }
 
-static void leave_line(struct hf__ul_front *f)
+static void leave_conn(struct hf__ul_session *f)
 {
-    struct hf__ul_link *link = f->link;
-    struct hf__ul_line *line;
+    struct hf__ul_pool *pool = f->pool;
+    struct hf__ul_conn *conn;
 
-    if (f->scheme->is_apart && f->queue != NULL) {
+    if (f->scheme->is_dedicated && f->queue != NULL) {
         end_waiting(f, f->queue->connection_id);
     }
-    hf__mutex_lock(&link->mutex);
-    line = take_asking(f);
-    if (line != NULL) {
-        line->is_cut = true;
+    hf__mutex_lock(&pool->mutex);
+    conn = take_asking(f);
+    if (conn != NULL) {
+        conn->is_cut = true;
     }
-    hf__mutex_unlock(&link->mutex);
-    if (line != NULL) {
-        hf__ul_line_give(f, line);
+    hf__mutex_unlock(&pool->mutex);
+    if (conn != NULL) {
+        hf__ul_conn_give(f, conn);
     }
 }
 
-/* What it was given and no claim came for, on its line; NULL: nothing. */
-static struct hf__ul_line *take_won(struct hf__ul_front *f)
+/* What it was given and no claim came for, on its connection; NULL: nothing. */
+static struct hf__ul_conn *take_won(struct hf__ul_session *f)
 {
-    struct hf__ul_link *link = f->link;
-    HF_SCOPED_LOCK(&link->mutex);
+    struct hf__ul_pool *pool = f->pool;
+    HF_SCOPED_LOCK(&pool->mutex);
 
     for (;;) {
         struct hf__ul_lock *lock =
-            hf__ul_lock_named(link, f->queue_key, f->queue_length);
+            hf__ul_lock_named(pool, f->queue_key, f->queue_length);
 
         if (lock == NULL || lock->state != HF__UL_WON || lock->winner != f) {
             return NULL;
         }
-        if (hf__ul_line_try(f, lock->line)) {
+        if (hf__ul_conn_try(f, lock->conn)) {
             lock->state = HF__UL_LEAVING;
-            return lock->line;
+            return lock->conn;
         }
-        if (!hf__ul_line_await(f)) {
+        if (!hf__ul_conn_await(f)) {
             return NULL; /* its user takes it, or the server its time */
         }
     }
 }
 
-/* The line may serve again, also one that owes what a claim asked: what it owes
- * is taken first. If that does not come in time the line ends, and the lock is
- * free with it. */
-static void leave_lock(struct hf__ul_front *f)
+/* The connection may serve again, also one that owes what a claim asked: what
+ * it owes is taken first. If that does not come in time the connection ends,
+ * and the lock is free with it. */
+static void leave_lock(struct hf__ul_session *f)
 {
-    struct hf__ul_line *line = take_won(f);
+    struct hf__ul_conn *conn = take_won(f);
     int r;
 
-    if (line == NULL) {
+    if (conn == NULL) {
         return;
     }
-    r = line->owes ? hf__ul_line_settle(f, line) : hf__ul_line_undo(f, line);
+    r = conn->owes ? hf__ul_conn_settle(f, conn) : hf__ul_conn_undo(f, conn);
     f->mysql.wire.is_dead |= r != HF_OK;
-    hf__mutex_lock(&f->link->mutex);
-    if (f->home == NULL && !line->is_apart) {
-        f->home = line;
-        line->owner = f;
+    hf__mutex_lock(&f->pool->mutex);
+    if (f->home == NULL && !conn->is_dedicated) {
+        f->home = conn;
+        conn->owner = f;
     }
-    hf__mutex_unlock(&f->link->mutex);
-    hf__ul_line_give(f, line);
+    hf__mutex_unlock(&f->pool->mutex);
+    hf__ul_conn_give(f, conn);
 }
 
-void hf__ul_wait_leave(struct hf__ul_front *f)
+void hf__ul_wait_leave(struct hf__ul_session *f)
 {
-    if (f->link == NULL || f->queue_length == 0) {
+    if (f->pool == NULL || f->queue_length == 0) {
         return;
     }
-    leave_line(f);
+    leave_conn(f);
     leave_lock(f);
     f->queue_length = 0;
 }
 
-/* The front's own line if it is free of locks, else a new one. */
-static int take_queue(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+/* The session's own connection if it is free of locks, else a new one. */
+static int take_queue(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
 {
-    struct hf__ul_link *link = f->link;
-    struct hf__ul_line *line = NULL;
+    struct hf__ul_pool *pool = f->pool;
+    struct hf__ul_conn *conn = NULL;
     int r = HF_OK;
 
-    hf__mutex_lock(&link->mutex);
-    if (!f->scheme->is_apart && f->home != NULL && f->home->n_locks == 0 &&
-        !f->home->is_busy && !f->home->owes && hf__ul_line_try(f, f->home)) {
-        line = f->home;
+    hf__mutex_lock(&pool->mutex);
+    if (!f->scheme->is_dedicated && f->home != NULL && f->home->n_locks == 0 &&
+        !f->home->is_busy && !f->home->owes && hf__ul_conn_try(f, f->home)) {
+        conn = f->home;
         f->home = NULL;
     }
-    hf__mutex_unlock(&link->mutex);
-    if (line != NULL && hf__wire_look(&f->mysql) != HF_OK) {
-        hf__ul_line_give(f, line);
-        line = NULL;
+    hf__mutex_unlock(&pool->mutex);
+    if (conn != NULL && hf__wire_look(&f->mysql) != HF_OK) {
+        hf__ul_conn_give(f, conn);
+        conn = NULL;
     }
-    if (f->scheme->is_apart) {
-        r = hf__ul_line_apart(f, &line);
-    } else if (line == NULL) {
-        r = hf__ul_line_new(f, &line);
+    if (f->scheme->is_dedicated) {
+        r = hf__ul_conn_dedicated(f, &conn);
+    } else if (conn == NULL) {
+        r = hf__ul_conn_new(f, &conn);
     }
     if (r == HF_OK) {
-        HF_SCOPED_LOCK(&link->mutex);
-        line->owner = f;
-        f->queue = line;
-        *ret_line = line;
+        HF_SCOPED_LOCK(&pool->mutex);
+        conn->owner = f;
+        f->queue = conn;
+        *ret_conn = conn;
     }
     return r;
 }
 
-static int ask(struct hf__ul_front *f, struct hf__ul_line *line,
+static int ask(struct hf__ul_session *f, struct hf__ul_conn *conn,
                bool is_missing)
 {
     struct hf__mysql *s = &f->mysql;
     int r = f->scheme->stand == NULL ? (int)HF_OK
-                                     : f->scheme->stand(f, line, is_missing);
+                                     : f->scheme->stand(f, conn, is_missing);
 
     if (r != HF_OK) {
         return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
@@ -178,62 +178,62 @@ static int ask(struct hf__ul_front *f, struct hf__ul_line *line,
     f->scheme->write_queue(f);
     f->asked = hf__now();
     r = hf__wire_begin(s);
-    line->owes = r == HF_OK;
+    conn->owes = r == HF_OK;
     return r;
 }
 
 /* ---- what it hears */
 
-static bool is_won(struct hf__ul_front *f)
+static bool is_won(struct hf__ul_session *f)
 {
     struct hf__ul_lock *lock;
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
-    lock = hf__ul_lock_named(f->link, f->queue_key, f->queue_length);
+    lock = hf__ul_lock_named(f->pool, f->queue_key, f->queue_length);
     return lock != NULL && lock->state == HF__UL_WON;
 }
 
-static int keep_lock(struct hf__ul_front *f, struct hf__ul_line *line)
+static int keep_lock(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     struct hf__ul_lock *lock;
-    HF_SCOPED_LOCK(&f->link->mutex);
+    HF_SCOPED_LOCK(&f->pool->mutex);
 
-    lock = hf__ul_lock_new(f->link, line, f->queue_key, f->queue_length);
+    lock = hf__ul_lock_new(f->pool, conn, f->queue_key, f->queue_length);
     if (lock == NULL) {
-        line->is_cut = true;
+        conn->is_cut = true;
         return hf__fail(f->mysql.t.err, HF_ENOMEM, "out of memory for a lock");
     }
     lock->state = HF__UL_WON;
     lock->winner = f;
     lock->sent = f->asked;
-    line->owner = NULL;
+    conn->owner = NULL;
     f->queue = NULL;
     return HF_OK;
 }
 
-/* The answer is there. HF_OK, or the line is of no use. */
-static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
+/* The answer is there. HF_OK, or the connection is of no use. */
+static int hear(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 bool *ret_has_fired)
 {
     struct hf__mysql *s = &f->mysql;
     MYSQL_ROW row;
 
-    line->owes = false;
+    conn->owes = false;
     if (hf__ul_is_cut_short(s->reply.error) ||
-        (f->scheme->is_apart &&
+        (f->scheme->is_dedicated &&
          hf__mysql_error_class(s->reply.error) == HF__ERROR_AGAIN)) {
         if (s->reply.error != LOCK_TIMEOUT) { /* a deadlock, or a KILL QUERY */
             hf__table_rest(&s->t, hf__after_ms(hf__now(), PAUSE_MS));
         }
-        return ask(f, line, false);
+        return ask(f, conn, false);
     }
     if (s->reply.error != 0) {
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->t.err);
     }
     row = hf__ul_row(f, 2);
-    if (row == NULL && f->scheme->is_apart && s->reply.rows != NULL) {
-        return ask(f, line, true);
+    if (row == NULL && f->scheme->is_dedicated && s->reply.rows != NULL) {
+        return ask(f, conn, true);
     }
     if (row == NULL || !hf__ul_is_same(f, row)) {
         s->wire.is_dead = true;
@@ -241,28 +241,28 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     }
     if (row[1] != NULL && *row[1] == '1') {
         *ret_has_fired = true;
-        return keep_lock(f, line);
+        return keep_lock(f, conn);
     }
     if (row[1] == NULL) {
         hf__table_rest(&s->t, hf__after_ms(hf__now(), PAUSE_MS));
     }
-    return ask(f, line, false);
+    return ask(f, conn, false);
 }
 
 /* The server says something once a lease, or it is not there any more. */
-static bool is_overdue(const struct hf__ul_front *f)
+static bool is_overdue(const struct hf__ul_session *f)
 {
-    int64_t ms = f->link->lease_s * INT64_C(1000) + HF__UL_BRIEF_MS;
+    int64_t ms = f->pool->lease_s * INT64_C(1000) + HF__UL_BRIEF_MS;
 
     return hf__before(hf__after_ms(f->asked, ms), hf__now());
 }
 
-static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
+static int listen_to(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      bool *ret_has_fired)
 {
     struct hf__mysql *s = &f->mysql;
     hf__time limit = s->t.deadline;
-    int r = line->owes ? (int)HF_OK : ask(f, line, false);
+    int r = conn->owes ? (int)HF_OK : ask(f, conn, false);
 
     while (r == HF_OK && !*ret_has_fired) {
         bool is_there = false;
@@ -278,15 +278,15 @@ static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
         if (r != HF_OK || !is_there) {
             break;
         }
-        r = hear(f, line, ret_has_fired);
+        r = hear(f, conn, ret_has_fired);
     }
     return r;
 }
 
-static int wait_for(struct hf__ul_front *f, struct hf__watch *w)
+static int wait_for(struct hf__ul_session *f, struct hf__watch *w)
 {
-    struct hf__ul_link *link = f->link;
-    struct hf__ul_line *line;
+    struct hf__ul_pool *pool = f->pool;
+    struct hf__ul_conn *conn;
     int r = HF_OK;
 
     if (f->queue_length != w->key.length ||
@@ -299,23 +299,23 @@ static int wait_for(struct hf__ul_front *f, struct hf__watch *w)
     if (w->has_fired) {
         return HF_OK;
     }
-    hf__mutex_lock(&link->mutex);
-    line = take_asking(f);
-    hf__mutex_unlock(&link->mutex);
-    r = line == NULL ? take_queue(f, &line) : r;
+    hf__mutex_lock(&pool->mutex);
+    conn = take_asking(f);
+    hf__mutex_unlock(&pool->mutex);
+    r = conn == NULL ? take_queue(f, &conn) : r;
     if (r != HF_OK) {
         return r;
     }
-    r = listen_to(f, line, &w->has_fired);
+    r = listen_to(f, conn, &w->has_fired);
     f->mysql.wire.is_dead |= r != HF_OK;
-    hf__ul_line_give(f, line);
+    hf__ul_conn_give(f, conn);
     return r;
 }
 
 int hf__ul_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *err)
 {
-    struct hf__ul_front *f = state;
+    struct hf__ul_session *f = state;
     bool has_fired = false;
     int r = HF_OK;
 
