@@ -185,8 +185,7 @@ TEST(a_slot_that_was_left_behind_is_not_free)
     expect_free_slot("n2:1 n2:2 k0:8", 1, -1);
 }
 
-/* As a server of 3.8 numbers: 2147483647 alone, and the lowest of all while
- * that one is under way. */
+/* As a 3.8 server numbers: 2147483647 alone, else the lowest of all. */
 TEST(who_has_a_worn_number_is_never_let_in)
 {
     expect_entries("x2147483647", "-");
@@ -207,8 +206,7 @@ TEST(a_slot_with_a_worn_number_is_nobodys)
     EXPECT_IS(s.line.taken[0].claim, -1);
 }
 
-/* Then who comes gets a number that says nothing, and has to wait till all
- * who are there have gone. */
+/* Then a new claim's number says nothing: it waits until all have gone. */
 TEST(nobody_would_enter_beside_others_where_numbers_are_worn)
 {
     struct hf__lock_mode shared = {HF__MODE_SHARED, 0};

@@ -215,10 +215,10 @@ TEST(slots_and_the_lock_are_told_apart)
     EXPECT(hf__token_equal(&child.token, &token));
     EXPECT_IS(child_of("k0-" HEX "-0000000001").slot, 0);
     EXPECT_IS(child_of("lock").kind, HF__ZK_LOCK);
-    hf__zk_twin_write(&token, name);
+    hf__zk_marker_write(&token, name);
     EXPECT_TEXT(name, "lock-" HEX);
     child = child_of(name);
-    EXPECT_IS(child.kind, HF__ZK_TWIN);
+    EXPECT_IS(child.kind, HF__ZK_MARKER);
     EXPECT(hf__token_equal(&child.token, &token));
 }
 
@@ -248,12 +248,12 @@ TEST(a_path_for_people_has_no_token)
  * another is under way is the lowest of all. */
 TEST(near_the_end_a_sequence_says_nothing)
 {
-    EXPECT(!hf__zk_is_worn(0));
-    EXPECT(!hf__zk_is_worn(INT32_MAX - 65536));
-    EXPECT(hf__zk_is_worn(INT32_MAX - 65535));
-    EXPECT(hf__zk_is_worn(INT32_MAX));
-    EXPECT(hf__zk_is_worn(INT32_MIN));
-    EXPECT(hf__zk_is_worn(-1));
+    EXPECT(!hf__zk_is_exhausted(0));
+    EXPECT(!hf__zk_is_exhausted(INT32_MAX - 65536));
+    EXPECT(hf__zk_is_exhausted(INT32_MAX - 65535));
+    EXPECT(hf__zk_is_exhausted(INT32_MAX));
+    EXPECT(hf__zk_is_exhausted(INT32_MIN));
+    EXPECT(hf__zk_is_exhausted(-1));
 }
 
 /* Twice what was made, less what is there, in 32 bits. */

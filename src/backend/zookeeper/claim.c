@@ -145,7 +145,7 @@ static void go_make(struct hf__zk_task *t)
         hf__zk_add(t, HF__ZK_LIST, NULL);
     }
     if (!is_alone) {
-        hf__zk_vet_add(t);
+        hf__zk_check_acl_add(t);
     }
     hf__zk_then(t, take_made);
 }
@@ -221,7 +221,7 @@ static void take_made(struct hf__zk_task *t)
     a = hf__zk_answered(t, i);
     if (a->rc == ZNONODE) {
         make_folders(t);
-    } else if (a->rc == ZOK && !hf__zk_vet_take(t, name_made(t, a))) {
+    } else if (a->rc == ZOK && !hf__zk_check_acl_take(t, name_made(t, a))) {
         return;
     } else if (hf__zk_is_simple(t)) {
         hf__zk_simple_take_made(t, i);
@@ -233,9 +233,9 @@ static void take_made(struct hf__zk_task *t)
 static void make_claim(struct hf__zk_task *t)
 {
     t->own = (struct hf__zk_own){
-        .stage = HF__ZK_DOUBTFUL, .lock_mode = t->op->lock_mode, .slot = -1};
+        .stage = HF__ZK_UNANSWERED, .lock_mode = t->op->lock_mode, .slot = -1};
     if (hf__zk_is_simple(t)) {
-        hf__zk_twin_write(&t->op->token, t->own.slot_name);
+        hf__zk_marker_write(&t->op->token, t->own.slot_name);
     }
     t->mark = 0;
     if (hf__zk_own_add(hf__zk_task_common(t), t->op, &t->own) != HF_OK) {
@@ -292,7 +292,7 @@ static void end_renewal(struct hf__zk_task *t)
     }
 }
 
-/* It is gone: so goes its slot or twin. */
+/* It is gone: so goes its slot or marker. */
 static void take_rest(struct hf__zk_task *t)
 {
     if (hf__zk_has_cleared(t)) {

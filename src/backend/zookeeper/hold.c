@@ -31,17 +31,17 @@ void hf__zk_note_slot(struct hf__zk_task *t, const char *name)
 
     HF_ASSERT(length < sizeof t->own.slot_name);
     memcpy(t->own.slot_name, name, length + 1);
-    t->own.is_slot_doubtful = false;
+    t->own.is_slot_unanswered = false;
     hf__zk_remember(t);
 }
 
-static void vet(struct hf__zk_task *t);
+static void check_acl(struct hf__zk_task *t);
 
 void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
 {
-    if (hf__zk_has_user(&t->s->front) && !t->own.is_vetted) {
+    if (hf__zk_has_user(&t->s->front) && !t->own.has_checked_acl) {
         t->entered = fence;
-        vet(t);
+        check_acl(t);
         return;
     }
     t->own.stage = HF__ZK_GRANTED;
@@ -64,7 +64,7 @@ void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
  * deleted; and once more before the grant, where that answer was lost.
  */
 
-void hf__zk_vet_add(struct hf__zk_task *t)
+void hf__zk_check_acl_add(struct hf__zk_task *t)
 {
     if (hf__zk_has_user(&t->s->front)) {
         hf__zk_add(t, HF__ZK_ACL, NULL);
@@ -82,40 +82,40 @@ static void leave_open(struct hf__zk_task *t)
     hf__zk_withdraw(t);
 }
 
-bool hf__zk_vet_take(struct hf__zk_task *t, const char *name)
+bool hf__zk_check_acl_take(struct hf__zk_task *t, const char *name)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, t->n_asked - 1);
 
     if (!hf__zk_has_user(&t->s->front) || a->rc != ZOK) {
         return true;
     }
-    t->own.is_vetted = a->length == 0;
-    if (!t->own.is_vetted) {
+    t->own.has_checked_acl = a->length == 0;
+    if (!t->own.has_checked_acl) {
         hf__zk_note_name(t, name);
         leave_open(t);
     }
-    return t->own.is_vetted;
+    return t->own.has_checked_acl;
 }
 
 static void take_acl(struct hf__zk_task *t)
 {
     int rc = hf__zk_rc(t, 0);
 
-    t->own.is_vetted = rc == ZOK && hf__zk_answered(t, 0)->length == 0;
+    t->own.has_checked_acl = rc == ZOK && hf__zk_answered(t, 0)->length == 0;
     if (rc == ZNONODE) {
         hf__zk_start_anew(t); /* somebody has deleted all */
     } else if (rc != ZOK) {
         hf__zk_fail_at(t, 0, NULL);
-    } else if (t->own.is_vetted) {
+    } else if (t->own.has_checked_acl) {
         hf__zk_granted(t, t->entered);
     } else {
         leave_open(t);
     }
 }
 
-static void vet(struct hf__zk_task *t)
+static void check_acl(struct hf__zk_task *t)
 {
-    hf__zk_vet_add(t);
+    hf__zk_check_acl_add(t);
     hf__zk_then(t, take_acl);
 }
 
@@ -196,7 +196,7 @@ void hf__zk_withdraw(struct hf__zk_task *t)
  * behind: it is refused, and comes again.
  */
 
-static void tell_worn(struct hf__zk_task *t)
+static void tell_exhausted(struct hf__zk_task *t)
 {
     hf__zk_finish(t, hf__fail(t->op->err, HF_EUNSAFE,
                               "%s has had 2^31 claims, ZooKeeper numbers no "
@@ -219,19 +219,19 @@ static void take_turn(struct hf__zk_task *t)
         return;
     }
     hf__zk_forget(t);
-    if (rc == ZNOTEMPTY && t->line.n_foreign + t->line.n_twins == 0) {
+    if (rc == ZNOTEMPTY && t->line.n_foreign + t->line.n_markers == 0) {
         hf__zk_list_and_tell(t); /* another is leaving as well */
     } else if (rc == ZNOTEMPTY) {
-        tell_worn(t);
+        tell_exhausted(t);
     } else {
         hf__zk_fail_at(t, i, NULL);
     }
 }
 
-void hf__zk_leave_worn(struct hf__zk_task *t)
+void hf__zk_leave_exhausted(struct hf__zk_task *t)
 {
     int32_t own = t->line.claims[t->position].child.sequence;
-    int n_others = t->line.n_fresh - (hf__zk_is_worn(own) ? 0 : 1);
+    int n_others = t->line.n_fresh - (hf__zk_is_exhausted(own) ? 0 : 1);
 
     t->verdict = HF_BUSY;
     t->op->is_queued = false;
@@ -341,8 +341,8 @@ void hf__zk_release(struct hf__zk_task *t)
     t->was_leaving = t->own.is_leaving;
     if (hf__zk_is_simple(t)) {
         simple_release(t);
-    } else if (t->is_known && t->own.stage != HF__ZK_DOUBTFUL &&
-               !t->own.is_slot_doubtful) {
+    } else if (t->is_known && t->own.stage != HF__ZK_UNANSWERED &&
+               !t->own.is_slot_unanswered) {
         t->will_leave = true;
         t->may_join = !has_slot(t);
         add_leave(t);
@@ -373,10 +373,10 @@ bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
             a->stat.ephemeralOwner == hf__zk_session(&t->s->front));
 }
 
-/* What is ours goes with its twin in one transaction (recipe.c says why). Only
- * if the twin alone was deleted, by hand, the lock is deleted by its path,
- * right after it was seen to be ours: who breaks it in that moment, by hand as
- * well, and lets another in, takes it away from that one. */
+/* What is ours goes with its marker in one transaction (recipe.c says why).
+ * Only if the marker alone was deleted, by hand, the lock is deleted by its
+ * path, right after it was seen to be ours: who breaks it in that moment, by
+ * hand as well, and lets another in, takes it away from that one. */
 
 /* Nothing of ours is there any more; was it, until now? */
 static void end_leaving(struct hf__zk_task *t, bool was_there)
@@ -386,7 +386,7 @@ static void end_leaving(struct hf__zk_task *t, bool was_there)
     if (t->op->kind == HF__OP_RELEASE) {
         end_release(t, was_there || (was_held && t->was_leaving));
     } else if (t->verdict == HF__AGAIN) {
-        t->own.slot_name[0] = '\0'; /* the twin */
+        t->own.slot_name[0] = '\0'; /* the marker */
         hf__zk_start_anew(t);
     } else {
         if (t->is_known) {
@@ -418,17 +418,17 @@ static void take_lone_lock(struct hf__zk_task *t)
     }
 }
 
-static void take_twin(struct hf__zk_task *t)
+static void take_marker(struct hf__zk_task *t)
 {
     if (hf__zk_is_gone(t, 0, NULL)) {
         end_leaving(t, false);
     }
 }
 
-static void delete_twin(struct hf__zk_task *t)
+static void delete_marker(struct hf__zk_task *t)
 {
-    hf__zk_add(t, HF__ZK_DELETE, t->twin);
-    hf__zk_then(t, take_twin);
+    hf__zk_add(t, HF__ZK_DELETE, t->marker);
+    hf__zk_then(t, take_marker);
 }
 
 /* ---- both */
@@ -443,7 +443,7 @@ static void take_both(struct hf__zk_task *t)
         hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
         hf__zk_then(t, take_lone_lock);
     } else if (a->rc == ZNONODE) {
-        delete_twin(t);
+        delete_marker(t);
     } else {
         hf__zk_fail_at(t, 0, HF__ZK_LOCK_NAME);
     }
@@ -451,14 +451,14 @@ static void take_both(struct hf__zk_task *t)
 
 void hf__zk_simple_leave(struct hf__zk_task *t)
 {
-    hf__zk_twin_write(&t->op->token, t->twin);
+    hf__zk_marker_write(&t->op->token, t->marker);
     hf__zk_add(t, HF__ZK_DELETE_LOCK, NULL);
     hf__zk_then(t, take_both);
 }
 
 /* ---- what may be there */
 
-enum { SEARCH_SYNC, SEARCH_LOCK, SEARCH_TWIN, SEARCH_PROOF };
+enum { SEARCH_SYNC, SEARCH_LOCK, SEARCH_MARKER, SEARCH_PROOF };
 
 static void take_lock_search(struct hf__zk_task *t)
 {
@@ -468,13 +468,13 @@ static void take_lock_search(struct hf__zk_task *t)
     }
     if (!hf__zk_is_gone(t, SEARCH_SYNC, NULL) ||
         !hf__zk_is_gone(t, SEARCH_LOCK, HF__ZK_LOCK_NAME) ||
-        !hf__zk_is_gone(t, SEARCH_TWIN, NULL)) {
+        !hf__zk_is_gone(t, SEARCH_MARKER, NULL)) {
         return;
     }
     if (hf__zk_simple_is_ours(t, SEARCH_LOCK)) {
         hf__zk_simple_leave(t);
-    } else if (hf__zk_rc(t, SEARCH_TWIN) == ZOK) {
-        delete_twin(t);
+    } else if (hf__zk_rc(t, SEARCH_MARKER) == ZOK) {
+        delete_marker(t);
     } else {
         end_leaving(t, false);
     }
@@ -482,7 +482,7 @@ static void take_lock_search(struct hf__zk_task *t)
 
 static void simple_release(struct hf__zk_task *t)
 {
-    hf__zk_twin_write(&t->op->token, t->twin);
+    hf__zk_marker_write(&t->op->token, t->marker);
     if (t->is_known && t->own.stage == HF__ZK_GRANTED) {
         t->will_leave = true;
         hf__zk_simple_leave(t);
@@ -490,7 +490,7 @@ static void simple_release(struct hf__zk_task *t)
     }
     hf__zk_add(t, HF__ZK_SYNC, NULL);
     hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
-    hf__zk_add(t, HF__ZK_EXISTS, t->twin);
+    hf__zk_add(t, HF__ZK_EXISTS, t->marker);
     hf__zk_add(t, HF__ZK_PROOF, NULL);
     hf__zk_then(t, take_lock_search);
 }

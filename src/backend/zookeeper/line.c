@@ -18,14 +18,14 @@ struct hf__zk_owner {
     int claim;
 };
 
-/* What is worn comes last, in any order that is one. */
+/* What is exhausted comes last, in any order that is one. */
 static int compare_children(const struct hf__zk_child *x,
                             const struct hf__zk_child *y)
 {
-    bool is_worn = hf__zk_is_worn(x->sequence);
+    bool is_exhausted = hf__zk_is_exhausted(x->sequence);
 
-    if (is_worn != hf__zk_is_worn(y->sequence)) {
-        return is_worn ? 1 : -1;
+    if (is_exhausted != hf__zk_is_exhausted(y->sequence)) {
+        return is_exhausted ? 1 : -1;
     }
     return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
@@ -75,9 +75,9 @@ static void collect(struct hf__zk_line *line, char *const *names, int n)
         case HF__ZK_LOCK:
             line->has_lock = true;
             break;
-        case HF__ZK_TWIN:
-            line->twins[line->n_twins++] =
-                (struct hf__zk_twin){claim.child.token, names[i]};
+        case HF__ZK_MARKER:
+            line->markers[line->n_markers++] =
+                (struct hf__zk_marker){claim.child.token, names[i]};
             break;
         case HF__ZK_FOREIGN:
             line->n_foreign++;
@@ -118,7 +118,7 @@ static void let_in(struct hf__zk_line *line)
     for (int i = 0; i < line->n; i++) {
         struct hf__zk_claim *claim = &line->claims[i];
 
-        if (hf__zk_is_worn(claim->child.sequence)) {
+        if (hf__zk_is_exhausted(claim->child.sequence)) {
             claim->entry = HF__ENTRY_HELD;
             continue;
         }
@@ -178,7 +178,7 @@ static void assign_slots(struct hf__zk_line *line)
         struct hf__zk_taken *one = &line->taken[i];
         bool is_first = i == 0 || one[-1].child.slot != one->child.slot;
 
-        if (is_first && !hf__zk_is_worn(one->child.sequence)) {
+        if (is_first && !hf__zk_is_exhausted(one->child.sequence)) {
             one->claim = find_owner(line, &one->child.token);
         }
         if (one->claim >= 0) {
@@ -197,9 +197,9 @@ int hf__zk_line_read(struct hf__zk_line *line, char *const *names, int n,
     *line = (struct hf__zk_line){.next = next};
     line->claims = hf__alloc(room * sizeof *line->claims);
     line->taken = hf__alloc(room * sizeof *line->taken);
-    line->twins = hf__alloc(room * sizeof *line->twins);
+    line->markers = hf__alloc(room * sizeof *line->markers);
     line->owners = hf__alloc(room * sizeof *line->owners);
-    if (line->claims == NULL || line->taken == NULL || line->twins == NULL ||
+    if (line->claims == NULL || line->taken == NULL || line->markers == NULL ||
         line->owners == NULL) {
         hf__zk_line_fini(line);
         return HF_ENOMEM;
@@ -217,7 +217,7 @@ void hf__zk_line_fini(struct hf__zk_line *line)
 {
     hf__free(line->claims);
     hf__free(line->taken);
-    hf__free(line->twins);
+    hf__free(line->markers);
     hf__free(line->owners);
     *line = (struct hf__zk_line){0};
 }
@@ -295,9 +295,10 @@ enum hf__entry hf__zk_line_would(const struct hf__zk_line *line,
                                  struct hf__lock_mode lock_mode)
 {
     enum hf__entry entry = entry_behind(line, line->n_fresh, lock_mode);
-    bool is_worn = hf__zk_is_worn(line->next);
+    bool is_exhausted = hf__zk_is_exhausted(line->next);
 
-    return is_worn && line->n + line->n_taken > 0 && entry == HF__ENTRY_OPEN
+    return is_exhausted && line->n + line->n_taken > 0 &&
+                   entry == HF__ENTRY_OPEN
                ? HF__ENTRY_HELD
                : entry;
 }

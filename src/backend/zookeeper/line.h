@@ -27,11 +27,11 @@ struct hf__zk_taken {
     struct hf__zk_child child;
     const char *name;
     int claim; /* that has it; −1: none, so it is about to be given up, or it is
-                  of a number that another took before, or it is worn */
+                  of a number that another took before, or it is exhausted */
 };
 
 /* What is made and deleted together with "lock". */
-struct hf__zk_twin {
+struct hf__zk_marker {
     struct hf__token token;
     const char *name;
 };
@@ -39,14 +39,15 @@ struct hf__zk_twin {
 struct hf__zk_owner;
 
 struct hf__zk_line {
-    struct hf__zk_claim *claims; /* the first to come first, then the worn */
+    struct hf__zk_claim *claims; /* the first to come first, then the
+                                    exhausted */
     int n;
-    int n_fresh;                /* not worn */
+    int n_fresh;                /* not exhausted */
     int n_in;                   /* of these, let in: they are the first */
     struct hf__zk_taken *taken; /* by slot, the first to come first */
     int n_taken;
-    struct hf__zk_twin *twins;
-    int n_twins;
+    struct hf__zk_marker *markers;
+    int n_markers;
     int n_foreign; /* nothing of ours */
     bool has_lock; /* somebody uses the simple recipe here */
     int32_t next;  /* the sequence that the next claim gets, as far as known */

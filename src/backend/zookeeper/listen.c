@@ -284,23 +284,24 @@ static bool ask_for_life(struct hf__zk_front *f)
 }
 
 /* When to be called again; HF__NEVER: with the next news of the link. */
-static hf__time pulse(struct hf__zk *s)
+static hf__time keepalive(struct hf__zk *s)
 {
     struct hf__zk_front *f = &s->front;
     int64_t t_ns = (int64_t)hf__zk_timeout_ms(f) * HF__MS;
     int64_t apart_ns = t_ns / (s->is_alone ? SIGNS_PER_T : PULSES_PER_T);
     unsigned connection = hf__zk_connection(f);
-    bool is_pending = s->pulse.connection == connection &&
-                      hf__before(hf__zk_heard_at(f), s->pulse.sent);
-    hf__time last = s->is_alone ? hf__later(s->pulse.sent, hf__zk_heard_at(f))
-                                : s->pulse.sent;
+    bool is_pending = s->keepalive.connection == connection &&
+                      hf__before(hf__zk_heard_at(f), s->keepalive.sent);
+    hf__time last = s->is_alone
+                        ? hf__later(s->keepalive.sent, hf__zk_heard_at(f))
+                        : s->keepalive.sent;
     hf__time due = hf__after_ns(last, apart_ns);
 
     if (!hf__zk_is_connected(f)) {
-        return hf__zk_mind_silence(f, s->pulse.sent);
+        return hf__zk_mind_silence(f, s->keepalive.sent);
     }
     if (is_pending) {
-        return hf__earlier(hf__zk_mind_silence(f, s->pulse.sent),
+        return hf__earlier(hf__zk_mind_silence(f, s->keepalive.sent),
                            hf__after_ns(hf__now(), apart_ns));
     }
     if (hf__before(hf__now(), due)) {
@@ -308,8 +309,8 @@ static hf__time pulse(struct hf__zk *s)
     }
     hf__time now = hf__now();
     if (ask_for_life(f)) {
-        s->pulse.connection = connection;
-        s->pulse.sent = now;
+        s->keepalive.connection = connection;
+        s->keepalive.sent = now;
     }
     return hf__after_ns(now, apart_ns);
 }
@@ -320,7 +321,7 @@ static void doze(struct hf__zk *s, unsigned seen, hf__time until)
 
     while (hf__parker_seen(parker) == seen && hf__before(hf__now(), until) &&
            !hf__is_interrupted(&s->head)) {
-        hf__park(parker, seen, hf__earlier(pulse(s), until));
+        hf__park(parker, seen, hf__earlier(keepalive(s), until));
     }
 }
 

@@ -341,9 +341,9 @@ void hf__zk_inspect(struct hf__zk_task *t)
 /* ---- BREAK
  *
  * The holders are read, and those that are meant taken away, each by the path
- * that only it ever has, or with the twin that only it ever has, so nobody else
- * is hit who came meanwhile. They notice by their next renewal, or because they
- * watch (listen.c). The fence that is told is the zxid of the last of it:
+ * that only it ever has, or with the marker that only it ever has, so nobody
+ * else is hit who came meanwhile. They notice by their next renewal, or because
+ * they watch (listen.c). The fence that is told is the zxid of the last of it:
  * whoever enters later has a higher one.
  */
 
@@ -378,8 +378,8 @@ static uint64_t highest_meant(const struct hf__zk_task *t)
 
 static void list_holders(struct hf__zk_task *t);
 
-/* Of a "lock" nothing was deleted, for it has no twin: it may be another by
- * now, or its twin was taken away by hand, which a second look tells. */
+/* Of a "lock" nothing was deleted, for it has no marker: it may be another by
+ * now, or its marker was taken away by hand, which a second look tells. */
 static bool looks_again(struct hf__zk_task *t)
 {
     if (t->lock_at < 0 || hf__zk_answered(t, t->lock_at)->part != 0) {
@@ -419,15 +419,15 @@ static void take_cut(struct hf__zk_task *t)
     hf__zk_finish(t, HF_OK);
 }
 
-/* By the simple recipe. One that somebody made by hand, or whose twin somebody
- * took away by hand, has nothing of its own but its path. */
+/* By the simple recipe. One that somebody made by hand, or whose marker
+ * somebody took away by hand, has nothing of its own but its path. */
 static void cut_lock(struct hf__zk_task *t, const struct hf__token *token)
 {
     if (hf__token_is_zero(token) || hf__token_equal(token, &t->alone)) {
         hf__zk_add(t, HF__ZK_DELETE, HF__ZK_LOCK_NAME);
     } else {
         t->lock = *token;
-        hf__zk_twin_write(token, t->twin);
+        hf__zk_marker_write(token, t->marker);
         t->lock_at = hf__zk_add(t, HF__ZK_DELETE_LOCK, NULL);
     }
 }

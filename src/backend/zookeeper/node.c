@@ -242,7 +242,7 @@ static bool read_lock_mode(const char *text, size_t length,
 
     if (length == sizeof HF__ZK_LOCK_NAME - 1 &&
         memcmp(text, HF__ZK_LOCK_NAME, length) == 0) {
-        child->kind = HF__ZK_TWIN;
+        child->kind = HF__ZK_MARKER;
         return true;
     }
     child->kind = HF__ZK_CLAIM;
@@ -269,7 +269,7 @@ static bool read_child(const char *name, struct hf__zk_child *child)
         return false;
     }
     rest = read_token(rest + 1, &child->token);
-    if (child->kind == HF__ZK_TWIN) {
+    if (child->kind == HF__ZK_MARKER) {
         return rest != NULL && *rest == '\0';
     }
     return rest != NULL && *rest == '-' &&
@@ -319,14 +319,15 @@ void hf__zk_slot_write(const struct hf__token *token, int slot,
     *at = '\0';
 }
 
-void hf__zk_twin_write(const struct hf__token *token, char to[HF__ZK_CHILD_MAX])
+void hf__zk_marker_write(const struct hf__token *token,
+                         char to[HF__ZK_CHILD_MAX])
 {
     char *at = to + snprintf(to, 8, "%s-", HF__ZK_LOCK_NAME);
 
     *put_token(at, token) = '\0';
 }
 
-bool hf__zk_is_worn(int32_t sequence)
+bool hf__zk_is_exhausted(int32_t sequence)
 {
     return sequence < 0 || sequence > INT32_MAX - 65536;
 }

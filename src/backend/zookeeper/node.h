@@ -9,7 +9,7 @@
  *     k<slot>-<token>-<sequence>   a slot that a claim has; of two with one
  *                                  number, the first;
  *     lock                         whoever has it by the simple recipe;
- *     lock-<token>                 its twin, which no other lock ever has.
+ *     lock-<token>                 its marker, which no other lock ever has.
  *
  * So one listing tells who is there, how, and in which order; the children's
  * data is for people, and for the slots. A cell is a node of its own,
@@ -54,7 +54,7 @@ enum hf__zk_kind {
     HF__ZK_CLAIM,
     HF__ZK_SLOT,
     HF__ZK_LOCK,
-    HF__ZK_TWIN
+    HF__ZK_MARKER
 };
 
 struct hf__zk_child {
@@ -72,14 +72,14 @@ void hf__zk_claim_write(const struct hf__token *, struct hf__lock_mode,
 void hf__zk_slot_write(const struct hf__token *, int slot,
                        char to[HF__ZK_CHILD_MAX]);
 #define HF__ZK_LOCK_NAME "lock"
-void hf__zk_twin_write(const struct hf__token *, char to[HF__ZK_CHILD_MAX]);
+void hf__zk_marker_write(const struct hf__token *, char to[HF__ZK_CHILD_MAX]);
 
 /* Sequences rise up to 2^31 − 1. There the server stays: one that is made
  * alone gets that number each time, one that is made while another is under way
  * the lowest of all, so they say no more who was first. Whatever is made so
  * near to the end, as many as could be under way at once, stands for nothing.
  */
-bool hf__zk_is_worn(int32_t sequence);
+bool hf__zk_is_exhausted(int32_t sequence);
 /* The sequence that a folder gives next, by the two numbers of its stat. */
 int32_t hf__zk_next_sequence(int32_t cversion, int32_t n_children);
 

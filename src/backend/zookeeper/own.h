@@ -13,9 +13,9 @@
 #include "src/backend/zookeeper/node.h"
 
 enum hf__zk_own_stage {
-    HF__ZK_DOUBTFUL, /* it may be there: the answer was lost */
-    HF__ZK_STANDING, /* it is there; nothing has been decided */
-    HF__ZK_QUEUED,   /* it waits in line */
+    HF__ZK_UNANSWERED, /* it may be there: the answer was lost */
+    HF__ZK_STANDING,   /* it is there; nothing has been decided */
+    HF__ZK_QUEUED,     /* it waits in line */
     HF__ZK_GRANTED
 };
 
@@ -25,13 +25,13 @@ struct hf__zk_own {
     struct hf__lock_mode lock_mode;
     uint64_t fence;                   /* of GRANTED */
     int slot;                         /* that it has; −1 */
-    char slot_name[HF__ZK_CHILD_MAX]; /* the child that says so, or the twin
+    char slot_name[HF__ZK_CHILD_MAX]; /* the child that says so, or the marker
                                          by the simple recipe; or "" */
-    bool is_slot_doubtful; /* there may be one whose name is not known */
-    bool is_leaving;       /* it was told to go, and may be gone */
-    bool is_vetted;        /* its folder is nobody's to change but ours */
-    bool is_called;        /* of QUEUED: nobody seems to be in its way */
-    hf__time since;        /* of GRANTED */
+    bool is_slot_unanswered; /* there may be one whose name is not known */
+    bool is_leaving;         /* it was told to go, and may be gone */
+    bool has_checked_acl;    /* its folder is nobody's to change but ours */
+    bool is_called;          /* of QUEUED: nobody seems to be in its way */
+    hf__time since;          /* of GRANTED */
 };
 
 /* A copy of what is known of the token at that name; false: nothing. */

@@ -70,8 +70,8 @@ static void judge_slot(struct hf__zk_task *t, uint64_t born)
     t->position = hf__zk_line_find(&t->line, t->own.name);
     if (t->position < 0 || taken < 0) {
         hf__zk_start_anew(t); /* somebody has broken it */
-    } else if (hf__zk_is_worn(t->line.taken[taken].child.sequence)) {
-        hf__zk_leave_worn(t);
+    } else if (hf__zk_is_exhausted(t->line.taken[taken].child.sequence)) {
+        hf__zk_leave_exhausted(t);
     } else if (t->line.taken[taken].claim == t->position) {
         t->own.slot = t->slot;
         hf__zk_granted(t, born);
@@ -85,7 +85,7 @@ static void take_slot(struct hf__zk_task *t)
     const struct hf__zk_answer *a = hf__zk_answered(t, 0);
 
     if (a->rc == ZNONODE) {
-        t->own.is_slot_doubtful = false; /* the whole folder is gone */
+        t->own.is_slot_unanswered = false; /* the whole folder is gone */
     }
     if (!stands(t, 0)) {
         return;
@@ -109,7 +109,7 @@ static void choose_slot(struct hf__zk_task *t)
         wait_or_leave(t);
         return;
     }
-    t->own.is_slot_doubtful = true;
+    t->own.is_slot_unanswered = true;
     hf__zk_remember(t);
     hf__zk_add(t, HF__ZK_MAKE_SLOT, NULL);
     hf__zk_write(t, HF__ZK_HOLDS);
@@ -241,8 +241,9 @@ void hf__zk_decide(struct hf__zk_task *t)
         look_again(t);
     } else if ((t->verdict = hf__zk_judge_lock(t)) != HF_OK) {
         hf__zk_withdraw(t);
-    } else if (hf__zk_is_worn(t->line.claims[t->position].child.sequence)) {
-        hf__zk_leave_worn(t);
+    } else if (hf__zk_is_exhausted(
+                   t->line.claims[t->position].child.sequence)) {
+        hf__zk_leave_exhausted(t);
     } else {
         decide_by_line(t);
     }
@@ -346,7 +347,7 @@ static void consider(struct hf__zk_task *t, int from)
 static void take_giving_up(struct hf__zk_task *t)
 {
     if (hf__zk_are_gone(t, t->n_asked)) {
-        t->own.is_slot_doubtful = false;
+        t->own.is_slot_unanswered = false;
         hf__zk_remember(t);
         look_again(t);
     }
@@ -357,12 +358,12 @@ static void take_found(struct hf__zk_task *t)
     if (!hf__zk_see_search(t)) {
         return;
     }
-    if (t->own.stage == HF__ZK_DOUBTFUL) {
+    if (t->own.stage == HF__ZK_UNANSWERED) {
         consider(t, 0);
     } else if (hf__zk_add_sweep(t, true) > 0) {
         hf__zk_then(t, take_giving_up);
     } else {
-        t->own.is_slot_doubtful = false;
+        t->own.is_slot_unanswered = false;
         hf__zk_remember(t);
         hf__zk_decide(t);
     }
@@ -374,7 +375,7 @@ void hf__zk_again(struct hf__zk_task *t)
 {
     if (hf__zk_is_simple(t)) {
         simple_again(t);
-    } else if (t->own.stage == HF__ZK_DOUBTFUL || t->own.is_slot_doubtful) {
+    } else if (t->own.stage == HF__ZK_UNANSWERED || t->own.is_slot_unanswered) {
         hf__zk_add_search(t);
         hf__zk_then(t, take_found);
     } else if (t->own.is_called && t->own.lock_mode.mode != HF__MODE_SLOTS) {
@@ -395,33 +396,33 @@ void hf__zk_again(struct hf__zk_task *t)
  *
  * The child's path is everybody's. That it is ours is known by its zxid, or
  * where that was never told, by the token in it and its session; how it is
- * deleted so that no other is, is said with its twin.
+ * deleted so that no other is, is said with its marker.
  */
 
-/* ---- twins
+/* ---- markers
  *
  * Deleting is by path, and no condition of ZooKeeper's tells two nodes apart
  * that had the same one: the versions of the second begin anew. So each "lock"
- * has a twin whose name is its token's, and the two come and go in one
- * transaction, which fails if the twin is not there. So nobody's lock is
+ * has a marker whose name is its token's, and the two come and go in one
+ * transaction, which fails if the marker is not there. So nobody's lock is
  * deleted by who had it before:
  *
- * - If our store took the old one away, its twin has gone with it.
- * - If somebody deleted "lock" alone, by hand, its twin is still there. Who
+ * - If our store took the old one away, its marker has gone with it.
+ * - If somebody deleted "lock" alone, by hand, its marker is still there. Who
  *   makes the next lock lists the folder behind it, and believes in it only
- *   once all twins that are older than its own are gone: theirs are no locks
+ *   once all markers that are older than its own are gone: theirs are no locks
  *   any more, for there was none when its own was made. If one of them is used
  *   before that, our lock is missing in the listing that follows.
  */
 
 static bool is_own(const struct hf__zk_task *t, int i)
 {
-    return hf__token_equal(&t->line.twins[i].token, &t->op->token);
+    return hf__token_equal(&t->line.markers[i].token, &t->op->token);
 }
 
 static bool has_own(const struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_twins; i++) {
+    for (int i = 0; i < t->line.n_markers; i++) {
         if (is_own(t, i)) {
             return t->line.has_lock;
         }
@@ -431,7 +432,7 @@ static bool has_own(const struct hf__zk_task *t)
 
 static void simple_decide(struct hf__zk_task *t);
 
-static void take_swept_twins(struct hf__zk_task *t)
+static void take_swept_markers(struct hf__zk_task *t)
 {
     int last = t->n_asked - 1;
 
@@ -440,15 +441,15 @@ static void take_swept_twins(struct hf__zk_task *t)
     }
 }
 
-static void sweep_twins(struct hf__zk_task *t)
+static void sweep_markers(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_twins; i++) {
+    for (int i = 0; i < t->line.n_markers; i++) {
         if (!is_own(t, i)) {
-            hf__zk_add(t, HF__ZK_DELETE, t->line.twins[i].name);
+            hf__zk_add(t, HF__ZK_DELETE, t->line.markers[i].name);
         }
     }
     hf__zk_add(t, HF__ZK_LIST, NULL);
-    hf__zk_then(t, take_swept_twins);
+    hf__zk_then(t, take_swept_markers);
 }
 
 /* A younger one was made with a lock, so ours has gone before. */
@@ -457,7 +458,7 @@ static void take_dates(struct hf__zk_task *t)
     for (int i = 0; i < t->n_asked; i++) {
         const struct hf__zk_answer *a = hf__zk_answered(t, i);
 
-        if (!hf__zk_is_gone(t, i, t->line.twins[i].name)) {
+        if (!hf__zk_is_gone(t, i, t->line.markers[i].name)) {
             return;
         }
         if (a->rc == ZOK && (uint64_t)a->stat.czxid > t->born) {
@@ -465,13 +466,13 @@ static void take_dates(struct hf__zk_task *t)
             return;
         }
     }
-    sweep_twins(t);
+    sweep_markers(t);
 }
 
-static void date_twins(struct hf__zk_task *t)
+static void date_markers(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_twins; i++) {
-        hf__zk_add(t, HF__ZK_EXISTS, t->line.twins[i].name);
+    for (int i = 0; i < t->line.n_markers; i++) {
+        hf__zk_add(t, HF__ZK_EXISTS, t->line.markers[i].name);
     }
     hf__zk_then(t, take_dates);
 }
@@ -497,8 +498,8 @@ static void simple_decide(struct hf__zk_task *t)
         hf__zk_simple_leave(t);
     } else if (!has_own(t)) {
         leave_and_start_anew(t);
-    } else if (t->line.n_twins > 1) {
-        date_twins(t);
+    } else if (t->line.n_markers > 1) {
+        date_markers(t);
     } else {
         hf__zk_granted(t, t->born);
     }
@@ -511,14 +512,14 @@ void hf__zk_simple_add_made(struct hf__zk_task *t)
     hf__zk_add(t, HF__ZK_LIST, NULL);
 }
 
-/* The zxid is the twin's as well, whose name nobody else has. */
+/* The zxid is the marker's as well, whose name nobody else has. */
 static void take_pair(struct hf__zk_task *t, int i)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, i + 1);
 
     hf__zk_note_name(t, HF__ZK_LOCK_NAME);
     if (a->rc == ZNONODE) {
-        leave_and_start_anew(t); /* somebody has broken it, or the twin */
+        leave_and_start_anew(t); /* somebody has broken it, or the marker */
     } else if (a->rc != ZOK) {
         hf__zk_fail_at(t, i + 1, t->own.slot_name);
     } else if (hf__zk_see(t, i + 2)) {
@@ -534,7 +535,7 @@ void hf__zk_simple_take_made(struct hf__zk_task *t, int i)
     if (a->rc == ZOK) {
         take_pair(t, i);
     } else if (a->rc == ZNODEEXISTS && a->part == 1) {
-        hf__zk_start_anew(t); /* a twin is left of a claim with this token */
+        hf__zk_start_anew(t); /* a marker is left of a claim with this token */
     } else if (a->rc == ZNODEEXISTS) {
         hf__zk_forget(t);
         t->verdict = HF_BUSY;

@@ -82,13 +82,13 @@ static void send_slot(const struct hf__zk_task *t, int i)
 static void send_lock(const struct hf__zk_task *t, int i, bool is_made)
 {
     char lock[HF__ZK_PATH_MAX];
-    char twin[HF__ZK_PATH_MAX];
+    char marker[HF__ZK_PATH_MAX];
     char data[HF__ZK_DATA_MAX];
-    const char *const made[] = {lock, twin};
-    const char *const deleted[] = {twin, lock};
+    const char *const made[] = {lock, marker};
+    const char *const deleted[] = {marker, lock};
 
     hf__zk_task_path(t, HF__ZK_LOCK_NAME, lock);
-    hf__zk_task_path(t, is_made ? t->own.slot_name : t->twin, twin);
+    hf__zk_task_path(t, is_made ? t->own.slot_name : t->marker, marker);
     if (is_made) {
         hf__zk_create_pair(t->calls, i, made, data,
                            write_facts(t, HF__ZK_HOLDS, data));

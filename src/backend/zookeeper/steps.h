@@ -25,10 +25,10 @@ void hf__zk_note_slot(struct hf__zk_task *, const char *name);
 void hf__zk_granted(struct hf__zk_task *, uint64_t fence);
 /* With a user, whose the folder is is asked in the round that makes a claim, as
  * the last. */
-void hf__zk_vet_add(struct hf__zk_task *);
+void hf__zk_check_acl_add(struct hf__zk_task *);
 /* The answer, of a claim that was made as `name`: if it is, that is noted. On
  * false the task leaves. */
-bool hf__zk_vet_take(struct hf__zk_task *, const char *name);
+bool hf__zk_check_acl_take(struct hf__zk_task *, const char *name);
 /* Slots of the operation's token, and claims: they are to be deleted. How many
  * there are. */
 int hf__zk_add_sweep(struct hf__zk_task *, bool slots_only);
@@ -36,7 +36,7 @@ int hf__zk_add_sweep(struct hf__zk_task *, bool slots_only);
 void hf__zk_withdraw(struct hf__zk_task *);
 /* The same of a claim whose number, or its slot's, says nothing; if nobody else
  * is there, the numbers begin anew, and so does the claim. */
-void hf__zk_leave_worn(struct hf__zk_task *);
+void hf__zk_leave_exhausted(struct hf__zk_task *);
 /* By the simple recipe: is the i-th answer, of "lock", the operation's? A
  * release is also for what a session of this client's before has left. */
 bool hf__zk_simple_is_ours(const struct hf__zk_task *, int i);

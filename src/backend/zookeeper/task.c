@@ -212,7 +212,7 @@ bool hf__zk_has_cleared(struct hf__zk_task *t)
     return true;
 }
 
-/* Of the claim nothing is there; a slot of its, or a twin, may be. */
+/* Of the claim nothing is there; a slot of its, or a marker, may be. */
 static void give_up(struct hf__zk_task *t)
 {
     bool may_stand = t->own.slot_name[0] != '\0';

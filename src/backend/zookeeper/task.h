@@ -31,8 +31,8 @@ enum hf__zk_ask {
     HF__ZK_MAKE_FOLDER, /* the i-th request that of t->n_folders */
     HF__ZK_MAKE_CLAIM,
     HF__ZK_MAKE_SLOT,  /* t->slot */
-    HF__ZK_MAKE_LOCK,  /* and its twin: both, or none */
-    HF__ZK_DELETE_LOCK /* the same, where t->twin is part 0 */
+    HF__ZK_MAKE_LOCK,  /* and its marker: both, or none */
+    HF__ZK_DELETE_LOCK /* the same, where t->marker is part 0 */
 };
 
 struct hf__zk_task;
@@ -81,7 +81,7 @@ struct hf__zk_task {
     uint64_t born;        /* zxid of the claim, if it was made just now; or 0 */
     uint64_t mark;    /* zxid of its saying that it has entered, if it did so
                          already; or 0 */
-    uint64_t entered; /* the fence, while the folder is being vetted */
+    uint64_t entered; /* the fence, while the folder is being checked */
     int slot;         /* that is being taken */
     int candidate;    /* in the line: may be ours */
     int position;     /* in the line: is ours */
@@ -90,10 +90,10 @@ struct hf__zk_task {
 
     bool was_leaving; /* RELEASE: it was told to go before */
     uint64_t broken;  /* BREAK: the fence that is meant; 0: all */
-    int lock_at; /* BREAK: the request that deletes "lock" and its twin; −1 */
+    int lock_at; /* BREAK: the request that deletes "lock" and its marker; −1 */
     struct hf__token lock;  /* BREAK: of a "lock" that is meant */
-    struct hf__token alone; /* BREAK: of a "lock" that has no twin; or zero */
-    char twin[HF__ZK_CHILD_MAX]; /* of the "lock" that is to be deleted */
+    struct hf__token alone; /* BREAK: of a "lock" that has no marker; or zero */
+    char marker[HF__ZK_CHILD_MAX]; /* of the "lock" that is to be deleted */
 
     /* What was seen at the name. */
     bool has_folder;
@@ -152,8 +152,8 @@ bool hf__zk_are_gone(struct hf__zk_task *, int n);
 /* What is known of our own claim, to who shares the link. */
 void hf__zk_remember(struct hf__zk_task *);
 void hf__zk_forget(struct hf__zk_task *);
-/* Our claim is gone: so goes its slot or twin, if it has one. Once it has, the
- * claim is forgotten; on false the task has ended. */
+/* Our claim is gone: so goes its slot or marker, if it has one. Once it has,
+ * the claim is forgotten; on false the task has ended. */
 void hf__zk_clear(struct hf__zk_task *);
 bool hf__zk_has_cleared(struct hf__zk_task *);
 /* The same of ACQUIRE, which begins anew then, but not for ever. */

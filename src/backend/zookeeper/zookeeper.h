@@ -19,7 +19,7 @@ struct hf__zk_listened;
 struct hf__zk_waits;
 
 /* The last that was asked so that there is evidence (listen.c). */
-struct hf__zk_pulse {
+struct hf__zk_keepalive {
     hf__time sent;
     unsigned connection;
 };
@@ -30,7 +30,7 @@ struct hf__zk {
     struct hf__zk_url url;
     int members;   /* of the ensemble; 1: or not known */
     bool is_alone; /* it is, and said so */
-    struct hf__zk_pulse pulse;
+    struct hf__zk_keepalive keepalive;
     struct hf__zk_waits *waits;       /* wait.c's; NULL: none */
     struct hf__zk_listened *listened; /* listen.c's; NULL: none */
 };

@@ -61,7 +61,7 @@ static void delete_by_hand(void)
     EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(), lock_of("job")));
 }
 
-/* There is one lock, with its twin, and it is his. */
+/* There is one lock, with its marker, and it is his. */
 static void expect_holder(struct party *p)
 {
     struct hf__zookeeper_node node;
@@ -169,7 +169,8 @@ TEST_WITHIN(60, a_late_break_of_one_grant_spares_who_came_since)
     expect_holder(&carol);
 }
 
-/* It looks again, and then it is carol's that is taken away, with its twin. */
+/* It looks again, and then it is carol's that is taken away, with its
+ * marker. */
 TEST_WITHIN(60, a_late_break_of_whoever_has_it_is_of_who_has_it_then)
 {
     PARTY_BEHIND(carol, third, SIMPLE);
@@ -212,7 +213,7 @@ static void cross(bool carol_enters)
     replies = hf__proxy_counts(other).replies;
     hf__proxy_hold(other, HF__TO_CLIENT);
     struct hf__test_thread *thread = hf__test_start(enter, &entry);
-    await_children("job", 3); /* two twins, bob's lock */
+    await_children("job", 3); /* two markers, bob's lock */
     EXPECT_IS(hf__proxy_counts(other).replies, replies);
     end_release(&late);
     if (carol_enters) {
