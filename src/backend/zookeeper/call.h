@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests to ZooKeeper: several are sent in one go, which is one round trip
- * together, and then awaited together. The server applies those of one link in
- * the order in which they were sent.
+ * together, and then awaited together. The server applies those of one session
+ * in the order in which they were sent.
  *
  * The library answers on a thread of its own, some time: so what it answers to
  * is counted, and lives until the last answer has come, whether anybody still
  * waits or not. Nobody waits inside the library.
  *
- * Thread: the front's, one at a time.
+ * Thread: the reference's, one at a time.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_CALL_H
 #define HF_BACKEND_ZOOKEEPER_CALL_H
 
-#include "src/backend/zookeeper/link.h"
+#include "src/backend/zookeeper/session.h"
 #include "src/backend/zookeeper/watch.h"
 
 /* The rc of what is not answered yet; no code of ZooKeeper's. */
@@ -46,9 +46,9 @@ struct hf__zk_answer {
 struct hf__zk_calls;
 
 /* Room for n answers. NULL: out of memory. */
-HF_MUST_CHECK struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_front *,
-                                                    int n);
-/* No more interest in the answers; takes NULL. Before the front is closed. */
+HF_MUST_CHECK struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_ref *, int n);
+/* No more interest in the answers; takes NULL. Before the reference is
+ * closed. */
 void hf__zk_calls_drop(struct hf__zk_calls *);
 static inline void hf__zk_calls_drop_auto(struct hf__zk_calls **calls)
 {
@@ -58,10 +58,10 @@ static inline void hf__zk_calls_drop_auto(struct hf__zk_calls **calls)
 /*
  * Send request i, which was not sent before. What can't be sent is answered at
  * once: with HF__ZK_NO_MEMORY or, by the library, ZSYSTEMERROR if memory was
- * short, ZINVALIDSTATE if the link is over; was_sent says that nothing left.
+ * short, ZINVALIDSTATE if the session is over; was_sent says that nothing left.
  * Paths are whole, chroot included, and they and the data are copied.
  * `mode` is ZOO_PERSISTENT, ZOO_EPHEMERAL, ZOO_EPHEMERAL_SEQUENTIAL, …; who may
- * use the node is the link's to say (hf__zk_target).
+ * use the node is the session's to say (hf__zk_target).
  * version −1: any. A watch is set by the answer ZOK (exists: by ZNONODE, too),
  * and by no other, and only if there is room for it (watch.h); children: on the
  * list, else on the node. It must not be set, or on its way, already.
@@ -102,7 +102,7 @@ void hf__zk_exists(struct hf__zk_calls *, int i, const char *path,
                    struct hf__zk_watch *);
 void hf__zk_set(struct hf__zk_calls *, int i, const char *path,
                 const char *data, int length, int version);
-/* What follows on this link sees all that was applied before. */
+/* What follows on this session sees all that was applied before. */
 void hf__zk_sync(struct hf__zk_calls *, int i, const char *path);
 /* Who the members of the ensemble are: text as of "get", empty of a server
  * that stands alone. */
@@ -126,8 +126,8 @@ void hf__zk_join_send(struct hf__zk_calls *);
 
 /*
  * Sleep until all that was sent is answered. HF_OK; HF_BUSY: the deadline or an
- * interrupt came first, and some have the rc HF__ZK_PENDING; negative: the link
- * is over, some are pending, and err says why.
+ * interrupt came first, and some have the rc HF__ZK_PENDING; negative: the
+ * session is over, some are pending, and err says why.
  * May be called again, also after more was sent.
  */
 HF_MUST_CHECK int hf__zk_await(struct hf__zk_calls *, hf__time deadline,

@@ -2,7 +2,7 @@
 /*
  * cell(): each cell is a persistent node, CHROOT/PREFIX:cells/NAME, with a line
  * that says who wrote it last, and the value behind that; one that was deleted
- * has the line alone. Its version is the zxid of its last change: they rise,
+ * has the queue alone. Its version is the zxid of its last change: they rise,
  * whatever is deleted.
  *
  * A change looks, decides here, and writes if the node still has the version
@@ -59,7 +59,7 @@ static void finish(struct asking *a, int result)
 /* Ends with what is wrong with the i-th answer. */
 static void fail(struct asking *a, int i, const char *path, bool changes)
 {
-    int r = hf__zk_fail(&a->s->front, hf__zk_answer(a->calls, i), path, changes,
+    int r = hf__zk_fail(&a->s->ref, hf__zk_answer(a->calls, i), path, changes,
                         a->op->err);
 
     finish(a, r == HF_EINVAL ? (int)HF_EPROTO : r);
@@ -69,7 +69,7 @@ static void fail(struct asking *a, int i, const char *path, bool changes)
 static bool begin_calls(struct asking *a, int n)
 {
     hf__zk_calls_drop(a->calls);
-    a->calls = hf__zk_calls_new(&a->s->front, n);
+    a->calls = hf__zk_calls_new(&a->s->ref, n);
     if (a->calls == NULL) {
         finish(a, hf__fail(a->op->err, HF_ENOMEM, "out of memory for a cell"));
     }
@@ -142,11 +142,11 @@ static bool is_told(struct asking *a, int i, const char *path)
     return !a->is_done;
 }
 
-/* As hold.c says of claims: whoever may delete there may put a value of his own
- * in the place of ours. */
+/* As grant.c says of claims: whoever may delete there may put a value of his
+ * own in the place of ours. */
 static bool is_safe(struct asking *a)
 {
-    if (hf__zk_has_user(&a->s->front) && is_told(a, ACL, a->folder) &&
+    if (hf__zk_has_user(&a->s->ref) && is_told(a, ACL, a->folder) &&
         hf__zk_answer(a->calls, ACL)->length > 0) {
         finish(a, hf__fail(a->op->err, HF_EUNSAFE,
                            "%s is open: anybody may change cells there, for "
@@ -192,7 +192,7 @@ static void look(struct asking *a)
     }
     hf__zk_exists(a->calls, FOLDER, a->folder, NULL);
     hf__zk_get(a->calls, NODE, a->path, NULL);
-    if (hf__zk_has_user(&a->s->front)) {
+    if (hf__zk_has_user(&a->s->ref)) {
         hf__zk_acl(a->calls, ACL, a->folder);
     }
     await(a);
@@ -339,7 +339,7 @@ int hf__zk_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                 hf_error *err)
 {
     struct asking a = {.s = state, .op = op, .deadline = deadline, .err = err};
-    int r = hf__zk_ready(&a.s->front, deadline, err);
+    int r = hf__zk_ready(&a.s->ref, deadline, err);
 
     if (r == HF_OK) {
         (void)hf__zk_prefix_path(a.s->url.chroot, &op->key, a.folder);
@@ -348,7 +348,7 @@ int hf__zk_cell(void *state, struct hf__cell_op *op, hf__time deadline,
         return a.dead;
     }
     if (r == HF_BUSY) {
-        op->result = hf__zk_fail_away(&a.s->front, op->err);
+        op->result = hf__zk_fail_away(&a.s->ref, op->err);
         return HF_OK;
     }
     op->result = r == HF_EUNAVAIL ? HF__AGAIN : r;

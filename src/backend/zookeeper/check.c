@@ -49,13 +49,13 @@ int hf__zk_count_members(const char *config)
 static int await_end(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     for (;;) {
-        unsigned seen = hf__parker_seen(&s->front.parker);
-        int r = hf__zk_may_wait(&s->front, deadline, err);
+        unsigned seen = hf__parker_seen(&s->ref.parker);
+        int r = hf__zk_may_wait(&s->ref, deadline, err);
 
         if (r != HF_OK) {
             return r == HF_BUSY ? HF_OK : r;
         }
-        hf__park(&s->front.parker, seen, deadline);
+        hf__park(&s->ref.parker, seen, deadline);
     }
 }
 
@@ -68,7 +68,7 @@ static void take_config(struct hf__zk *s, const char *text)
 static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, 1);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, 1);
 
     if (calls == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a session");
@@ -94,7 +94,7 @@ static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
         break;
     }
     return r < 0 ? r
-                 : hf__zk_fail(&s->front, answer, ZOO_CONFIG_NODE, false, err);
+                 : hf__zk_fail(&s->ref, answer, ZOO_CONFIG_NODE, false, err);
 }
 
 /* Who lost the connection meanwhile is let in again, or told why not: a server
@@ -102,8 +102,8 @@ static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
 static int ask_config(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     int r = read_config(s, deadline, err);
-    int ready = r == HF_EUNAVAIL ? hf__zk_ready(&s->front, deadline, err)
-                                 : (int)HF_BUSY;
+    int ready =
+        r == HF_EUNAVAIL ? hf__zk_ready(&s->ref, deadline, err) : (int)HF_BUSY;
 
     if (ready == HF_OK) {
         return read_config(s, deadline, err);
@@ -122,7 +122,7 @@ int hf__zk_facts(struct hf__zk *s, hf__time deadline, hf_error *err)
     s->head.facts = (struct hf__facts){
         .grade = s->members >= QUORUM_MIN ? 'A' : 'B',
         .reach = HF_REACH_HOSTS,
-        .lease_us = (int64_t)hf__zk_timeout_ms(&s->front) * 2000 / 3,
+        .lease_us = (int64_t)hf__zk_timeout_ms(&s->ref) * 2000 / 3,
     };
     return r;
 }
@@ -137,7 +137,7 @@ int hf__zk_facts(struct hf__zk *s, hf__time deadline, hf_error *err)
 /* So often it looks whether it was interrupted. */
 #define MOMENT_MS 50
 
-static bool await_peer(struct hf__zk_front *f, int fd, short events,
+static bool await_peer(struct hf__zk_ref *f, int fd, short events,
                        hf__time deadline)
 {
     for (;;) {
@@ -189,7 +189,7 @@ static int dial(const char *server)
     return fd;
 }
 
-static void hear(struct hf__zk_front *f, int fd, char *to, size_t size,
+static void hear(struct hf__zk_ref *f, int fd, char *to, size_t size,
                  hf__time deadline)
 {
     size_t length = 0;
@@ -205,8 +205,8 @@ static void hear(struct hf__zk_front *f, int fd, char *to, size_t size,
     to[length] = '\0';
 }
 
-static bool ask_word(struct hf__zk_front *f, const char *server,
-                     const char *word, char *to, size_t size, hf__time deadline)
+static bool ask_word(struct hf__zk_ref *f, const char *server, const char *word,
+                     char *to, size_t size, hf__time deadline)
 {
     int fd = dial(server);
     bool is_answered;
@@ -267,7 +267,7 @@ static int await(struct checking *c, struct hf__zk_calls *calls)
 static int fail(struct checking *c, struct hf__zk_calls *calls, int i,
                 const char *path)
 {
-    return hf__zk_fail(&c->s->front, hf__zk_answer(calls, i), path, false,
+    return hf__zk_fail(&c->s->ref, hf__zk_answer(calls, i), path, false,
                        c->err);
 }
 
@@ -291,9 +291,8 @@ static void check_server(struct checking *c)
     char server[300];
     hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
 
-    (void)ask_word(&c->s->front,
-                   hf__zk_server(&c->s->front, server, sizeof server), "srvr",
-                   said, sizeof said, until);
+    (void)ask_word(&c->s->ref, hf__zk_server(&c->s->ref, server, sizeof server),
+                   "srvr", said, sizeof said, until);
     field_of(said, "version: ", "-, \n", version);
     field_of(said, "Mode: ", "\n", mode);
     tell_if(c, "version", version[0] == '\0' ? "is not told" : version,
@@ -322,7 +321,7 @@ static void check_host(struct checking *c, const char *host)
     char mode[64];
     hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
     bool is_there =
-        ask_word(&c->s->front, host, "srvr", said, sizeof said, until);
+        ask_word(&c->s->ref, host, "srvr", said, sizeof said, until);
 
     field_of(said, "Mode: ", "\n", mode);
     (void)snprintf(name, sizeof name, "host %s", host);
@@ -352,7 +351,7 @@ static void check_hosts(struct checking *c)
 
 static void check_session(struct checking *c)
 {
-    int given_ms = hf__zk_timeout_ms(&c->s->front);
+    int given_ms = hf__zk_timeout_ms(&c->s->ref);
     char value[64];
     char remedy[160];
 
@@ -381,7 +380,7 @@ static void name_probe(const struct checking *c, char *path, size_t size)
 static int try_to_write(struct checking *c, int *ret_rc)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->front, 3);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->ref, 3);
     char path[HF__ZK_CHROOT_MAX + 64];
 
     if (calls == NULL) {
@@ -457,7 +456,7 @@ static void check_access(struct checking *c)
     const char *shown = c->folder[0] == '\0' ? "/" : c->folder;
     char value[512];
 
-    if (!hf__zk_has_user(&c->s->front)) {
+    if (!hf__zk_has_user(&c->s->ref)) {
         tell_if(c, "access", "open", false,
                 "whoever reaches the server may break locks: give user and "
                 "password in the url");
@@ -485,7 +484,7 @@ static void check_access(struct checking *c)
 static int check_containers(struct checking *c)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->front, 2);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->ref, 2);
     char path[HF__ZK_CHROOT_MAX + 64];
 
     if (calls == NULL) {
@@ -514,7 +513,7 @@ int hf__zk_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct checking c = {
         .s = s, .report = {fn, arg, false}, .deadline = deadline, .err = err};
     int rc = ZOK;
-    int r = hf__zk_ready(&s->front, deadline, err);
+    int r = hf__zk_ready(&s->ref, deadline, err);
 
     if (r == HF_BUSY) {
         return hf__fail(err, HF_EUNAVAIL, "%s: not connected", s->url.hosts);

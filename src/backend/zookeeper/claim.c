@@ -7,7 +7,7 @@
  * A claim is made and the folder listed in one round trip. That it is about to
  * be made is remembered before anything is sent; so if the answer is lost,
  * nothing is made twice, and whatever is left can be found and taken away
- * (hold.c). Called by the session's thread.
+ * (grant.c). Called by the session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"
@@ -86,10 +86,10 @@ static void make_claim(struct hf__zk_task *t);
 
 static void go_in(struct hf__zk_task *t)
 {
-    bool is_free = t->line.n_fresh == 0;
+    bool is_free = t->queue.n_fresh == 0;
 
-    t->foreseen = is_free ? t->line.next : -1;
-    t->foreseen_in = t->folder_born;
+    t->expected = is_free ? t->queue.next : -1;
+    t->expected_in = t->folder_zxid;
     if (!t->has_folder) {
         t->n_folders = 1;
         t->n_attempts = 1;
@@ -109,12 +109,12 @@ static void take_name(struct hf__zk_task *t)
         hf__zk_finish(t, t->verdict);
         return;
     }
-    switch (hf__zk_line_would(&t->line, t->op->lock_mode)) {
+    switch (hf__zk_queue_would(&t->queue, t->op->lock_mode)) {
     case HF__ENTRY_OPEN:
         go_in(t);
         return;
     case HF__ENTRY_MISFIT:
-        hf__zk_finish(t, hf__tell_misfit(t->op, hf__zk_line_slots(&t->line)));
+        hf__zk_finish(t, hf__tell_misfit(t->op, hf__zk_queue_slots(&t->queue)));
         return;
     case HF__ENTRY_HELD:
     case HF__ENTRY_PROMISED:
@@ -199,7 +199,7 @@ static void take_claim(struct hf__zk_task *t, int i)
         return;
     }
     hf__zk_note_name(t, name_made(t, a));
-    t->born = (uint64_t)a->stat.czxid;
+    t->created_zxid = (uint64_t)a->stat.czxid;
     if (hf__zk_see(t, i + 1)) {
         hf__zk_decide(t);
     }

@@ -134,7 +134,7 @@ const char *hf__zk_path_show(const char *path, char to[HF__ZK_PATH_MAX])
     return to;
 }
 
-int hf__zk_fail(struct hf__zk_front *f, const struct hf__zk_answer *answer,
+int hf__zk_fail(struct hf__zk_ref *f, const struct hf__zk_answer *answer,
                 const char *path, bool changes, hf_error *err)
 {
     const struct meaning *m = meaning_of(answer->rc);
@@ -153,7 +153,7 @@ int hf__zk_fail(struct hf__zk_front *f, const struct hf__zk_answer *answer,
         m->remedy == NULL ? "" : ")");
 }
 
-int hf__zk_fail_away(struct hf__zk_front *f, hf_error *err)
+int hf__zk_fail_away(struct hf__zk_ref *f, hf_error *err)
 {
     char server[256];
 

@@ -24,9 +24,9 @@ const char *hf__zk_path_show(const char *path, char to[HF__ZK_PATH_MAX]);
 /* The status of a rc that is not ZOK, with a text that names the server and
  * the path, without a token, and says what helps. An unanswered request is
  * HF_EUNKNOWN if it was sent and `changes` something, else HF_EUNAVAIL. */
-int hf__zk_fail(struct hf__zk_front *, const struct hf__zk_answer *,
+int hf__zk_fail(struct hf__zk_ref *, const struct hf__zk_answer *,
                 const char *path, bool changes, hf_error *);
 /* HF_EUNAVAIL: nothing was sent, for it is not connected. */
-int hf__zk_fail_away(struct hf__zk_front *, hf_error *);
+int hf__zk_fail_away(struct hf__zk_ref *, hf_error *);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link knows of when its session was heard of by the ensemble's leader,
- * who alone decides when it ends: T after the last time that he knows of.
+ * What a session knows of when its session was heard of by the ensemble's
+ * leader, who alone decides when it ends: T after the last time that he knows
+ * of.
  *
  * He hears of it himself when it is made, and when another server takes it
  * over. From the server that it is at he hears only with that one's answer to
@@ -12,11 +13,11 @@
  * lease that counts from t and ends before t + L is safe if there was an
  * exchange that began after t − (T − L), and was over T/4 before the write; or
  * if the connection, by which the session was made or taken over, began then.
- * Also how long a server that says nothing is waited for. Called by the fronts'
- * threads, and by the library's with answers.
+ * Also how long a server that says nothing is waited for. Called by the
+ * references' threads, and by the library's with answers.
  */
 #include "src/backend/zookeeper/fds.h"
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 
 /* Of T: how close exchanges are remembered, how long before a write one must
  * be over, how long silence is taken for slowness, on a fast network, the same
@@ -29,40 +30,40 @@
 #define SILENCE_MIN_MS     250
 #define CUTS_PER_T         3
 
-static int64_t timeout_ns(const struct hf__zk_link *link)
+static int64_t timeout_ns(const struct hf__zk_session *session)
 {
-    return (int64_t)atomic_load(&link->timeout_ms) * HF__MS;
+    return (int64_t)atomic_load(&session->timeout_ms) * HF__MS;
 }
 
-void hf__zk_note_connected(struct hf__zk_link *link)
+void hf__zk_note_connected(struct hf__zk_session *session)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    struct hf__zk_evidence *e = &link->evidence;
+    HF_SCOPED_LOCK(&session->mutex);
+    struct hf__zk_evidence *e = &session->evidence;
 
     /* When it began to connect nobody tells; it was after whatever was
      * answered on the connection before. */
-    e->direct = hf__later(link->made_at, e->newest);
+    e->direct = hf__later(session->made_at, e->newest);
     e->n = 0;
     e->connected_at = hf__now();
-    atomic_fetch_add(&link->connection, 1);
+    atomic_fetch_add(&session->connection, 1);
 }
 
-void hf__zk_note_answer(struct hf__zk_link *link, hf__time sent)
+void hf__zk_note_answer(struct hf__zk_session *session, hf__time sent)
 {
-    int64_t apart_ns = timeout_ns(link) / NOTED_PER_T;
+    int64_t apart_ns = timeout_ns(session) / NOTED_PER_T;
     hf__time now = hf__now();
 
-    atomic_store(&link->heard_ns, now.ns);
-    if (sent.ns < atomic_load(&link->noted_ns) + apart_ns) {
+    atomic_store(&session->heard_ns, now.ns);
+    if (sent.ns < atomic_load(&session->noted_ns) + apart_ns) {
         return;
     }
-    HF_SCOPED_LOCK(&link->mutex);
-    struct hf__zk_evidence *e = &link->evidence;
+    HF_SCOPED_LOCK(&session->mutex);
+    struct hf__zk_evidence *e = &session->evidence;
 
     e->exchanges[e->n++ % HF__ZK_EXCHANGES] =
         (struct hf__zk_exchange){.sent = sent, .answered = now};
     e->newest = hf__later(e->newest, sent);
-    atomic_store(&link->noted_ns, e->newest.ns);
+    atomic_store(&session->noted_ns, e->newest.ns);
 }
 
 /* The first answer to what was sent since; HF__NEVER: there is none. */
@@ -78,35 +79,35 @@ static hf__time first_answer(const struct hf__zk_evidence *e, hf__time since)
     return first;
 }
 
-hf__time hf__zk_provable_from(struct hf__zk_front *f, hf__time from,
+hf__time hf__zk_provable_from(struct hf__zk_ref *f, hf__time from,
                               int64_t lease_us)
 {
-    struct hf__zk_link *link = f->link;
-    int64_t t_ns = timeout_ns(link);
+    struct hf__zk_session *session = f->session;
+    int64_t t_ns = timeout_ns(session);
     hf__time since = hf__after_ns(from, lease_us * 1000 - t_ns);
-    HF_SCOPED_LOCK(&link->mutex);
-    hf__time first = first_answer(&link->evidence, since);
+    HF_SCOPED_LOCK(&session->mutex);
+    hf__time first = first_answer(&session->evidence, since);
 
-    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
+    if (atomic_load(&session->state) != HF__ZK_CONNECTED) {
         return HF__NEVER;
     }
-    if (!hf__before(link->evidence.direct, since)) {
-        return link->evidence.connected_at; /* by that leader */
+    if (!hf__before(session->evidence.direct, since)) {
+        return session->evidence.connected_at; /* by that leader */
     }
     return hf__is_never(first) ? first
                                : hf__after_ns(first, t_ns / RELAYED_PER_T);
 }
 
-hf__time hf__zk_proven_from(struct hf__zk_front *f, hf__time write,
+hf__time hf__zk_proven_from(struct hf__zk_ref *f, hf__time write,
                             int64_t lease_us)
 {
-    struct hf__zk_link *link = f->link;
-    int64_t t_ns = timeout_ns(link);
-    HF_SCOPED_LOCK(&link->mutex);
-    const struct hf__zk_evidence *e = &link->evidence;
+    struct hf__zk_session *session = f->session;
+    int64_t t_ns = timeout_ns(session);
+    HF_SCOPED_LOCK(&session->mutex);
+    const struct hf__zk_evidence *e = &session->evidence;
     hf__time known = {0}; /* to the leader: of the session, that late */
 
-    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
+    if (atomic_load(&session->state) != HF__ZK_CONNECTED) {
         return known;
     }
     if (!hf__before(write, e->connected_at)) {
@@ -124,72 +125,73 @@ hf__time hf__zk_proven_from(struct hf__zk_front *f, hf__time write,
 }
 
 /* Where there is no other, nobody is cut off who still waits for an answer. */
-static int64_t silence_limit_ns(const struct hf__zk_link *link, bool has_choice)
+static int64_t silence_limit_ns(const struct hf__zk_session *session,
+                                bool has_choice)
 {
     int64_t ns =
-        timeout_ns(link) / (has_choice ? SILENCE_PER_T : LONE_SILENCE_PER_T);
+        timeout_ns(session) / (has_choice ? SILENCE_PER_T : LONE_SILENCE_PER_T);
     int64_t least_ns =
-        HF__MS * (has_choice ? SILENCE_MIN_MS : link->io_timeout_ms);
+        HF__MS * (has_choice ? SILENCE_MIN_MS : session->io_timeout_ms);
 
     return ns < least_ns ? least_ns : ns;
 }
 
-hf__time hf__zk_mind_silence(struct hf__zk_front *f, hf__time since)
+hf__time hf__zk_mind_silence(struct hf__zk_ref *f, hf__time since)
 {
-    struct hf__zk_link *link = f->link;
-    int64_t limit_ns = silence_limit_ns(link, hf__zk_has_choice(f));
+    struct hf__zk_session *session = f->session;
+    int64_t limit_ns = silence_limit_ns(session, hf__zk_has_choice(f));
     hf__time now = hf__now();
     hf__time due;
 
-    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
-        return hf__zk_mind_handshake(link);
+    if (atomic_load(&session->state) != HF__ZK_CONNECTED) {
+        return hf__zk_mind_handshake(session);
     }
-    hf__mutex_lock(&link->mutex);
-    since = hf__later(since, link->evidence.connected_at);
-    since = hf__later(since, link->evidence.cut_at);
-    since = hf__later(since, (hf__time){atomic_load(&link->heard_ns)});
+    hf__mutex_lock(&session->mutex);
+    since = hf__later(since, session->evidence.connected_at);
+    since = hf__later(since, session->evidence.cut_at);
+    since = hf__later(since, (hf__time){atomic_load(&session->heard_ns)});
     due = hf__after_ns(since, limit_ns);
-    if (link->evidence.cut_at.ns != 0) {
-        due = hf__later(due, hf__after_ns(link->evidence.cut_at,
-                                          timeout_ns(link) / CUTS_PER_T));
+    if (session->evidence.cut_at.ns != 0) {
+        due = hf__later(due, hf__after_ns(session->evidence.cut_at,
+                                          timeout_ns(session) / CUTS_PER_T));
     }
     if (!hf__before(now, due)) {
-        link->evidence.cut_at = now;
-        (void)hf__zk_hang_up(link);
+        session->evidence.cut_at = now;
+        (void)hf__zk_hang_up(session);
         due = hf__after_ns(now, limit_ns);
     }
-    hf__mutex_unlock(&link->mutex);
+    hf__mutex_unlock(&session->mutex);
     return due;
 }
 
-bool hf__zk_reconnect(struct hf__zk_front *f, unsigned connection)
+bool hf__zk_reconnect(struct hf__zk_ref *f, unsigned connection)
 {
-    struct hf__zk_link *link = f->link;
-    HF_SCOPED_LOCK(&link->mutex);
+    struct hf__zk_session *session = f->session;
+    HF_SCOPED_LOCK(&session->mutex);
 
-    return atomic_load(&link->connection) != connection ||
-           atomic_load(&link->state) != HF__ZK_CONNECTED ||
-           hf__zk_hang_up(link);
+    return atomic_load(&session->connection) != connection ||
+           atomic_load(&session->state) != HF__ZK_CONNECTED ||
+           hf__zk_hang_up(session);
 }
 
-unsigned hf__zk_connection(const struct hf__zk_front *f)
+unsigned hf__zk_connection(const struct hf__zk_ref *f)
 {
-    return atomic_load(&f->link->connection);
+    return atomic_load(&f->session->connection);
 }
 
-hf__time hf__zk_heard_at(const struct hf__zk_front *f)
+hf__time hf__zk_heard_at(const struct hf__zk_ref *f)
 {
-    return (hf__time){atomic_load(&f->link->heard_ns)};
+    return (hf__time){atomic_load(&f->session->heard_ns)};
 }
 
-bool hf__zk_is_connected(const struct hf__zk_front *f)
+bool hf__zk_is_connected(const struct hf__zk_ref *f)
 {
-    return atomic_load(&f->link->state) == HF__ZK_CONNECTED;
+    return atomic_load(&f->session->state) == HF__ZK_CONNECTED;
 }
 
-bool hf__zk_has_choice(const struct hf__zk_front *f)
+bool hf__zk_has_choice(const struct hf__zk_ref *f)
 {
-    return atomic_load(&f->link->n_addresses) > 1;
+    return atomic_load(&f->session->n_addresses) > 1;
 }
 
 /* ---- a handshake that is never answered
@@ -207,29 +209,30 @@ bool hf__zk_has_choice(const struct hf__zk_front *f)
 #define LOOKS_PER_T   64
 #define APART_MIN_MS  50
 
-hf__time hf__zk_mind_handshake(struct hf__zk_link *link)
+hf__time hf__zk_mind_handshake(struct hf__zk_session *session)
 {
-    if (atomic_load(&link->state) != HF__ZK_AWAY) {
+    if (atomic_load(&session->state) != HF__ZK_AWAY) {
         return HF__NEVER;
     }
-    hf__mutex_lock(&link->mutex);
+    hf__mutex_lock(&session->mutex);
     hf__time now = hf__now();
-    int64_t t_ns = (int64_t)atomic_load(&link->timeout_ms) * HF__MS;
+    int64_t t_ns = (int64_t)atomic_load(&session->timeout_ms) * HF__MS;
     int64_t patience_ns = t_ns / UNHEARD_PER_T;
-    bool is_ours = link->was_let_in && /* its addresses stay then */
-                   atomic_load(&link->state) == HF__ZK_AWAY;
-    hf__time away_since = link->away_since;
+    bool is_ours = session->was_let_in && /* its addresses stay then */
+                   atomic_load(&session->state) == HF__ZK_AWAY;
+    hf__time away_since = session->away_since;
     hf__time due =
-        hf__later(link->look_at, hf__after_ns(away_since, patience_ns));
+        hf__later(session->look_at, hf__after_ns(away_since, patience_ns));
     bool is_due = is_ours && !hf__before(now, due);
     if (is_due) {
         due = hf__later(hf__after_ns(now, t_ns / LOOKS_PER_T),
                         hf__after_ms(now, APART_MIN_MS));
-        link->look_at = due;
+        session->look_at = due;
     }
-    hf__mutex_unlock(&link->mutex);
+    hf__mutex_unlock(&session->mutex);
     if (is_due) {
-        (void)hf__zk_fds_end_unheard(link->addresses, patience_ns, away_since);
+        (void)hf__zk_fds_end_unheard(session->addresses, patience_ns,
+                                     away_since);
     }
     return is_ours ? due : HF__NEVER;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link remembers of its connection, by which a lease is proven: what
- * that takes is said in evidence.c. Part of a link (parts.h), under its mutex.
+ * What a session remembers of its connection, by which a lease is proven: what
+ * that takes is said in evidence.c. Part of a session (internal.h), under its
+ * mutex.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_EVIDENCE_H
 #define HF_BACKEND_ZOOKEEPER_EVIDENCE_H
 
 #include "src/base/time.h"
 
-struct hf__zk_link;
+struct hf__zk_session;
 
 /* One that was answered on the connection that there is. */
 struct hf__zk_exchange {
@@ -31,8 +32,8 @@ struct hf__zk_evidence {
 /* Thread: the library's. */
 
 /* It is connected, anew. */
-void hf__zk_note_connected(struct hf__zk_link *);
+void hf__zk_note_connected(struct hf__zk_session *);
 /* A server has answered what was sent then. */
-void hf__zk_note_answer(struct hf__zk_link *, hf__time sent);
+void hf__zk_note_answer(struct hf__zk_session *, hf__time sent);
 
 #endif

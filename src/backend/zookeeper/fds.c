@@ -8,7 +8,7 @@
  * library may close them at any time, and the number be another's.
  * A duplicate of the socket is ours: the connection can be ended through it,
  * whatever the library does with its own at that moment.
- * Called by the thread that makes a handle, the library's, and the fronts'.
+ * Called by the thread that makes a handle, the library's, and the references'.
  */
 #include "src/backend/zookeeper/fds.h"
 

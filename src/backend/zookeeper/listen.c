@@ -4,7 +4,7 @@
  * client took it away, somebody has broken it. Grants that are soon given back
  * are not worth a watch: who listens is woken by the first grant, lets a moment
  * pass, and watches those that are as old as that; the server forgets a watch
- * with its node. A link has room for so many watches (watch.h): the grants
+ * with its node. A session has room for so many watches (watch.h): the grants
  * beyond that have none until others are given back, and a break of theirs is
  * found by their renewal. When the session itself is over, all are told of. Who
  * listens also sees to it that there is evidence that the session lives
@@ -129,7 +129,7 @@ static bool take(void *arg, const struct hf__token *token,
 
 static bool is_granted(struct hf__zk *s, const struct guard *g)
 {
-    return hf__zk_own_is_granted(hf__zk_common(&s->front), &g->token, &g->key);
+    return hf__zk_own_is_granted(hf__zk_common(&s->ref), &g->token, &g->key);
 }
 
 /* Those that were given back. */
@@ -151,14 +151,14 @@ static void part(struct hf__zk *s)
 /* Those that were granted since, as far as there is room. */
 static void take_news(struct hf__zk *s, struct hearing *h)
 {
-    struct taking t = {.s = s, .spare = hf__zk_watch_spare(&s->front)};
+    struct taking t = {.s = s, .spare = hf__zk_watch_spare(&s->ref)};
 
-    hf__zk_own_take(hf__zk_common(&s->front), take, &t);
+    hf__zk_own_take(hf__zk_common(&s->ref), take, &t);
     h->has_more = t.n == TOGETHER;
     h->has_young = t.has_young;
 }
 
-/* The next who listens to this link takes them. */
+/* The next who listens to this session takes them. */
 void hf__zk_listen_fini(struct hf__zk *s)
 {
     struct hf__zk_listened *p = s->listened;
@@ -167,7 +167,7 @@ void hf__zk_listen_fini(struct hf__zk *s)
         return;
     }
     for (int i = 0; i < p->n; i++) {
-        hf__zk_own_untake(hf__zk_common(&s->front), &p->list[i]->token,
+        hf__zk_own_untake(hf__zk_common(&s->ref), &p->list[i]->token,
                           &p->list[i]->key);
         guard_free(p->list[i]);
     }
@@ -204,7 +204,7 @@ static int ask(struct hf__zk *s, struct guard *g, struct hf__zk_calls *calls,
 
     if (g->watch == NULL || hf__zk_watch_is_set(g->watch)) {
         hf__zk_watch_drop(g->watch);
-        g->watch = hf__zk_watch_new(&s->front);
+        g->watch = hf__zk_watch_new(&s->ref);
     }
     if (g->watch == NULL) {
         return HF_ENOMEM;
@@ -238,13 +238,13 @@ static int look(struct hf__zk *s, struct hearing *h, hf__time deadline,
     HF_AUTO(hf__zk_calls_drop_auto) struct hf__zk_calls *calls = NULL;
     struct guard *lookers[TOGETHER];
     int n = find_lookers(s->listened, lookers);
-    int r = n == 0 ? (int)HF_OK : hf__zk_ready(&s->front, deadline, err);
+    int r = n == 0 ? (int)HF_OK : hf__zk_ready(&s->ref, deadline, err);
 
     if (n == 0 || r != HF_OK) {
         return r;
     }
     h->has_more |= n == TOGETHER;
-    calls = hf__zk_calls_new(&s->front, n);
+    calls = hf__zk_calls_new(&s->ref, n);
     if (calls == NULL) {
         return HF_ENOMEM;
     }
@@ -271,7 +271,7 @@ static struct hf__zk_listened *listened_of(struct hf__zk *s)
 /* ---- so that there is evidence */
 
 /* False: nothing was sent, for want of memory. */
-static bool ask_for_life(struct hf__zk_front *f)
+static bool ask_for_life(struct hf__zk_ref *f)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
     struct hf__zk_calls *calls = hf__zk_calls_new(f, 1);
@@ -283,10 +283,10 @@ static bool ask_for_life(struct hf__zk_front *f)
     return hf__zk_answer(calls, 0)->was_sent;
 }
 
-/* When to be called again; HF__NEVER: with the next news of the link. */
+/* When to be called again; HF__NEVER: with the next news of the session. */
 static hf__time keepalive(struct hf__zk *s)
 {
-    struct hf__zk_front *f = &s->front;
+    struct hf__zk_ref *f = &s->ref;
     int64_t t_ns = (int64_t)hf__zk_timeout_ms(f) * HF__MS;
     int64_t apart_ns = t_ns / (s->is_alone ? SIGNS_PER_T : PULSES_PER_T);
     unsigned connection = hf__zk_connection(f);
@@ -317,7 +317,7 @@ static hf__time keepalive(struct hf__zk *s)
 
 static void doze(struct hf__zk *s, unsigned seen, hf__time until)
 {
-    struct hf__parker *parker = &s->front.parker;
+    struct hf__parker *parker = &s->ref.parker;
 
     while (hf__parker_seen(parker) == seen && hf__before(hf__now(), until) &&
            !hf__is_interrupted(&s->head)) {
@@ -332,15 +332,15 @@ static void doze(struct hf__zk *s, unsigned seen, hf__time until)
 static int look_and_sleep(struct hf__zk *s, hf__broken_fn fn, void *arg,
                           hf__time deadline, hf_error *err)
 {
-    struct hf__zk_common *common = hf__zk_common(&s->front);
-    unsigned seen = hf__parker_seen(&s->front.parker);
+    struct hf__zk_common *common = hf__zk_common(&s->ref);
+    unsigned seen = hf__parker_seen(&s->ref.parker);
     struct hearing h = {.fn = fn, .arg = arg};
     int r = HF_ENOMEM;
 
-    if (hf__zk_own_tell(common, &s->front.parker)) {
+    if (hf__zk_own_tell(common, &s->ref.parker)) {
         hf__zk_pause(s, hf__earlier(deadline, hf__after_ms(hf__now(), AGE_MS)));
-        seen = hf__parker_seen(&s->front.parker);
-        (void)hf__zk_own_tell(common, &s->front.parker);
+        seen = hf__parker_seen(&s->ref.parker);
+        (void)hf__zk_own_tell(common, &s->ref.parker);
     }
     if (listened_of(s) != NULL) {
         part(s);
@@ -356,7 +356,7 @@ static int look_and_sleep(struct hf__zk *s, hf__broken_fn fn, void *arg,
                  ? deadline
                  : hf__earlier(deadline, hf__after_ms(hf__now(), AGE_MS)));
     }
-    return hf__zk_is_over(&s->front, err);
+    return hf__zk_is_over(&s->ref, err);
 }
 
 struct tags {
@@ -392,7 +392,7 @@ static void tell_all(struct hf__zk *s, hf__broken_fn fn, void *arg)
 {
     struct tags tags = {.list = NULL};
 
-    hf__zk_own_each(hf__zk_common(&s->front), note_tag, &tags);
+    hf__zk_own_each(hf__zk_common(&s->ref), note_tag, &tags);
     for (int i = 0; i < tags.n; i++) {
         fn(arg, tags.list[i]);
     }
@@ -410,7 +410,7 @@ int hf__zk_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
            hf__before(hf__now(), deadline)) {
         r = look_and_sleep(s, fn, arg, deadline, err);
     }
-    (void)hf__zk_own_tell(hf__zk_common(&s->front), NULL);
+    (void)hf__zk_own_tell(hf__zk_common(&s->ref), NULL);
     if (r < 0) {
         tell_all(s, fn, arg);
     }

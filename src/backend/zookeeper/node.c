@@ -383,7 +383,7 @@ int hf__zk_facts_write(const struct hf__zk_facts *facts,
     char *at = put_line(to, "state", states[facts->state]);
 
     if (facts->state == HF__ZK_TRIES) {
-        at = put_number(at, "foreseen", facts->foreseen);
+        at = put_number(at, "foreseen", facts->expected);
     }
     at = put_token(put_word(at, "token"), &facts->token);
     *at++ = '\n';
@@ -442,7 +442,7 @@ static void read_line(const char *line, size_t length, struct hf__zk_facts *f)
     if (is_word(line, length, "state")) {
         f->state = read_state(text, n);
     } else if (is_word(line, length, "foreseen")) {
-        f->foreseen = (int32_t)read_number(text, n);
+        f->expected = (int32_t)read_number(text, n);
     } else if (is_word(line, length, "token") && n == HF__TOKEN_DIGITS &&
                read_token(text, &f->token) == NULL) {
         f->token = (struct hf__token){{0}};
@@ -465,7 +465,7 @@ void hf__zk_facts_read(const char *text, size_t length, struct hf__zk_facts *f)
 {
     const char *end = text + length;
 
-    *f = (struct hf__zk_facts){.state = HF__ZK_ENTERS, .foreseen = -1};
+    *f = (struct hf__zk_facts){.state = HF__ZK_ENTERS, .expected = -1};
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
 

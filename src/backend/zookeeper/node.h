@@ -19,7 +19,7 @@
 #define HF_BACKEND_ZOOKEEPER_NODE_H
 
 #include "src/backend/backend.h"
-#include "src/backend/zookeeper/place.h"
+#include "src/backend/zookeeper/url.h"
 
 /* With the NUL behind it. */
 #define HF__ZK_FOLDER_MAX (HF__ZK_CHROOT_MAX + 3 * HF__KEY_MAX + 8)
@@ -97,7 +97,7 @@ enum hf__zk_claim_state {
 
 struct hf__zk_facts {
     enum hf__zk_claim_state state;
-    int32_t foreseen; /* of TRIES; −1: none */
+    int32_t expected; /* of TRIES; −1: none */
     struct hf__token token;
     int64_t acquired_us; /* wall clock; of WAITS, since when */
     struct hf__owner owner;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claims of a link, by name and token, under the link's own mutex: the
- * sessions of a client that share the link make, renew and release each
+ * The claims of a session, by name and token, under the session's own mutex:
+ * the sessions of a client that share the session make, renew and release each
  * other's. Nothing here asks the server. And what becomes of them when the
  * session is over, for the server or for us: its grants are lost, which their
  * renewals tell without a server, for the next session has none of them, and
  * this one's may go sooner than their leases say. All else is asked in the next
  * session. Where the server does not know that it is over, it is left to its
- * time-out once nobody believes in a grant of its, for a front that is idle
+ * time-out once nobody believes in a grant of its, for a reference that is idle
  * would keep it alive. Thread: any; what ends a session: the sessions' threads.
  */
 #include "src/backend/zookeeper/own.h"
@@ -258,16 +258,16 @@ void hf__zk_leave_session(struct hf__zk *s)
 {
     int n = 0;
 
-    hf__zk_own_each(hf__zk_common(&s->front), count_believed, &n);
+    hf__zk_own_each(hf__zk_common(&s->ref), count_believed, &n);
     if (n == 0) {
-        hf__zk_abandon(&s->front);
+        hf__zk_abandon(&s->ref);
     }
 }
 
 /* Nobody believes in it from now on. */
 static bool end_grant(struct hf__zk *s, const struct hf__op *op)
 {
-    struct hf__zk_common *common = hf__zk_common(&s->front);
+    struct hf__zk_common *common = hf__zk_common(&s->ref);
     struct hf__zk_own own;
 
     if (!hf__zk_own_find(common, op, &own)) {

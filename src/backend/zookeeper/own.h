@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link's sessions remember of their own claims: which child is whose,
+ * What a session's sessions remember of their own claims: which child is whose,
  * and how far it has come. It is written before a claim is made in the tree
  * and taken out once it is known to be gone, so a token that is not here has
  * nothing of this session's in the tree; but what is here may be gone.
@@ -9,13 +9,13 @@
 #ifndef HF_BACKEND_ZOOKEEPER_OWN_H
 #define HF_BACKEND_ZOOKEEPER_OWN_H
 
-#include "src/backend/zookeeper/link.h"
 #include "src/backend/zookeeper/node.h"
+#include "src/backend/zookeeper/session.h"
 
 enum hf__zk_own_stage {
     HF__ZK_UNANSWERED, /* it may be there: the answer was lost */
     HF__ZK_STANDING,   /* it is there; nothing has been decided */
-    HF__ZK_QUEUED,     /* it waits in line */
+    HF__ZK_QUEUED,     /* it waits in the queue */
     HF__ZK_GRANTED
 };
 

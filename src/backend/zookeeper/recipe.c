@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a claim that stands in the tree does, by a listing that was taken after
- * it was made; of the ordered recipe line.h has the rule. The same for a claim
+ * it was made; of the ordered recipe queue.h has the rule. The same for a claim
  * of which something is known from before, and for the simple recipe.
  *
  * Fences rise in the order in which claims enter. One that is alone since it
@@ -63,18 +63,18 @@ static void concede(struct hf__zk_task *t)
 }
 
 /* Whoever was first to take it has it. */
-static void judge_slot(struct hf__zk_task *t, uint64_t born)
+static void judge_slot(struct hf__zk_task *t, uint64_t created_zxid)
 {
-    int taken = hf__zk_line_find_taken(&t->line, t->own.slot_name);
+    int taken = hf__zk_queue_find_slot_node(&t->queue, t->own.slot_name);
 
-    t->position = hf__zk_line_find(&t->line, t->own.name);
+    t->position = hf__zk_queue_find(&t->queue, t->own.name);
     if (t->position < 0 || taken < 0) {
         hf__zk_start_anew(t); /* somebody has broken it */
-    } else if (hf__zk_is_exhausted(t->line.taken[taken].child.sequence)) {
+    } else if (hf__zk_is_exhausted(t->queue.taken[taken].child.sequence)) {
         hf__zk_leave_exhausted(t);
-    } else if (t->line.taken[taken].claim == t->position) {
+    } else if (t->queue.taken[taken].claim == t->position) {
         t->own.slot = t->slot;
-        hf__zk_granted(t, born);
+        hf__zk_granted(t, created_zxid);
     } else {
         concede(t);
     }
@@ -100,11 +100,11 @@ static void wait_or_leave(struct hf__zk_task *t);
 
 /* Slots are given up before the claims that had them; so if none is free, one
  * was left behind by a claim that was taken away from its session, which is to
- * notice. The claim says that it has entered, so that who is next in line
+ * notice. The claim says that it has entered, so that who is next in the queue
  * looks. */
 static void choose_slot(struct hf__zk_task *t)
 {
-    t->slot = hf__zk_line_free_slot(&t->line, t->position);
+    t->slot = hf__zk_queue_free_slot(&t->queue, t->position);
     if (t->slot < 0) {
         wait_or_leave(t);
         return;
@@ -120,16 +120,16 @@ static void choose_slot(struct hf__zk_task *t)
 /* Has nobody entered since it was made? */
 static bool is_sure(const struct hf__zk_task *t)
 {
-    int32_t own = t->line.claims[t->position].child.sequence;
+    int32_t own = t->queue.claims[t->position].child.sequence;
 
-    if (t->born == 0) {
+    if (t->created_zxid == 0) {
         return false;
     }
     if (hf__zk_is_try(t)) {
-        return own == t->foreseen &&
-               (own == 0 || t->folder_born == t->foreseen_in);
+        return own == t->expected &&
+               (own == 0 || t->folder_zxid == t->expected_in);
     }
-    return t->line.n == 1 && t->changed == t->born;
+    return t->queue.n == 1 && t->changed == t->created_zxid;
 }
 
 static void enter(struct hf__zk_task *t)
@@ -141,7 +141,7 @@ static void enter(struct hf__zk_task *t)
             choose_slot(t);
         }
     } else if (is_sure(t) || t->mark != 0) {
-        hf__zk_granted(t, is_sure(t) ? t->born : t->mark);
+        hf__zk_granted(t, is_sure(t) ? t->created_zxid : t->mark);
     } else {
         hf__zk_write(t, HF__ZK_HOLDS);
         hf__zk_then(t, take_mark);
@@ -166,12 +166,12 @@ static void take_queue(struct hf__zk_task *t)
  * could go on for ever. */
 static bool is_to_wait(const struct hf__zk_task *t)
 {
-    int stream = hf__zk_line_stream(&t->line, t->position);
+    int stream = hf__zk_queue_stream(&t->queue, t->position);
     struct hf__contender one = {.slot = -1};
     struct hf__holders_waiters before = {&one, stream < 0 ? 0 : 1, NULL, 0};
 
     if (stream >= 0) {
-        one.lock_mode = t->line.claims[stream].child.lock_mode;
+        one.lock_mode = t->queue.claims[stream].child.lock_mode;
     }
     return hf__leaves_ticket(&before, t->op);
 }
@@ -196,7 +196,7 @@ static void wait_or_leave(struct hf__zk_task *t)
 
 int hf__zk_judge_lock(struct hf__zk_task *t)
 {
-    if (!t->line.has_lock) {
+    if (!t->queue.has_lock) {
         return HF_OK;
     }
     return hf__fail(t->op->err, HF_EUNSAFE,
@@ -205,20 +205,22 @@ int hf__zk_judge_lock(struct hf__zk_task *t)
                     t->folder);
 }
 
-/* Who stood in line before the lock was made waits on, if that goes again. */
+/* Who stood in the queue before the lock was made waits on, if that goes
+ * again. */
 static bool may_go_again(struct hf__zk_task *t)
 {
-    return t->line.has_lock && t->born == 0 && ++t->n_looks < LOOKS_MAX;
+    return t->queue.has_lock && t->created_zxid == 0 &&
+           ++t->n_looks < LOOKS_MAX;
 }
 
-static void decide_by_line(struct hf__zk_task *t)
+static void decide_by_queue(struct hf__zk_task *t)
 {
-    switch (t->line.claims[t->position].entry) {
+    switch (t->queue.claims[t->position].entry) {
     case HF__ENTRY_OPEN:
         enter(t);
         return;
     case HF__ENTRY_MISFIT:
-        t->verdict = hf__tell_misfit(t->op, hf__zk_line_slots(&t->line));
+        t->verdict = hf__tell_misfit(t->op, hf__zk_queue_slots(&t->queue));
         hf__zk_withdraw(t);
         return;
     case HF__ENTRY_HELD:
@@ -232,7 +234,7 @@ static void look_again(struct hf__zk_task *t);
 
 void hf__zk_decide(struct hf__zk_task *t)
 {
-    t->position = hf__zk_line_find(&t->line, t->own.name);
+    t->position = hf__zk_queue_find(&t->queue, t->own.name);
     if (t->position < 0) {
         hf__zk_start_anew(t);
     } else if (t->own.stage == HF__ZK_GRANTED) {
@@ -242,10 +244,10 @@ void hf__zk_decide(struct hf__zk_task *t)
     } else if ((t->verdict = hf__zk_judge_lock(t)) != HF_OK) {
         hf__zk_withdraw(t);
     } else if (hf__zk_is_exhausted(
-                   t->line.claims[t->position].child.sequence)) {
+                   t->queue.claims[t->position].child.sequence)) {
         hf__zk_leave_exhausted(t);
     } else {
-        decide_by_line(t);
+        decide_by_queue(t);
     }
 }
 
@@ -317,13 +319,13 @@ static void consider(struct hf__zk_task *t, int from);
 static void take_candidate(struct hf__zk_task *t)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, 0);
-    const char *name = t->line.claims[t->candidate].name;
+    const char *name = t->queue.claims[t->candidate].name;
 
     if (!hf__zk_is_gone(t, 0, name)) {
         return;
     }
     if (a->rc == ZOK &&
-        a->stat.ephemeralOwner == hf__zk_session(&t->s->front)) {
+        a->stat.ephemeralOwner == hf__zk_session_id(&t->s->ref)) {
         hf__zk_note_name(t, name);
         hf__zk_decide(t);
     } else {
@@ -334,11 +336,11 @@ static void take_candidate(struct hf__zk_task *t)
 /* Those with the token, one after the other; there is hardly one. */
 static void consider(struct hf__zk_task *t, int from)
 {
-    t->candidate = hf__zk_line_find_token(&t->line, from, &t->op->token);
+    t->candidate = hf__zk_queue_find_token(&t->queue, from, &t->op->token);
     if (t->candidate < 0) {
         hf__zk_start_anew(t);
     } else {
-        hf__zk_add(t, HF__ZK_EXISTS, t->line.claims[t->candidate].name);
+        hf__zk_add(t, HF__ZK_EXISTS, t->queue.claims[t->candidate].name);
         hf__zk_then(t, take_candidate);
     }
 }
@@ -417,14 +419,14 @@ void hf__zk_again(struct hf__zk_task *t)
 
 static bool is_own(const struct hf__zk_task *t, int i)
 {
-    return hf__token_equal(&t->line.markers[i].token, &t->op->token);
+    return hf__token_equal(&t->queue.markers[i].token, &t->op->token);
 }
 
 static bool has_own(const struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_markers; i++) {
+    for (int i = 0; i < t->queue.n_markers; i++) {
         if (is_own(t, i)) {
-            return t->line.has_lock;
+            return t->queue.has_lock;
         }
     }
     return false;
@@ -443,9 +445,9 @@ static void take_swept_markers(struct hf__zk_task *t)
 
 static void sweep_markers(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_markers; i++) {
+    for (int i = 0; i < t->queue.n_markers; i++) {
         if (!is_own(t, i)) {
-            hf__zk_add(t, HF__ZK_DELETE, t->line.markers[i].name);
+            hf__zk_add(t, HF__ZK_DELETE, t->queue.markers[i].name);
         }
     }
     hf__zk_add(t, HF__ZK_LIST, NULL);
@@ -458,10 +460,10 @@ static void take_dates(struct hf__zk_task *t)
     for (int i = 0; i < t->n_asked; i++) {
         const struct hf__zk_answer *a = hf__zk_answered(t, i);
 
-        if (!hf__zk_is_gone(t, i, t->line.markers[i].name)) {
+        if (!hf__zk_is_gone(t, i, t->queue.markers[i].name)) {
             return;
         }
-        if (a->rc == ZOK && (uint64_t)a->stat.czxid > t->born) {
+        if (a->rc == ZOK && (uint64_t)a->stat.czxid > t->created_zxid) {
             hf__zk_start_anew(t);
             return;
         }
@@ -471,8 +473,8 @@ static void take_dates(struct hf__zk_task *t)
 
 static void date_markers(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_markers; i++) {
-        hf__zk_add(t, HF__ZK_EXISTS, t->line.markers[i].name);
+    for (int i = 0; i < t->queue.n_markers; i++) {
+        hf__zk_add(t, HF__ZK_EXISTS, t->queue.markers[i].name);
     }
     hf__zk_then(t, take_dates);
 }
@@ -489,7 +491,7 @@ static void leave_and_start_anew(struct hf__zk_task *t)
 
 static void simple_decide(struct hf__zk_task *t)
 {
-    if (t->line.n > 0) {
+    if (t->queue.n > 0) {
         t->verdict = hf__fail(
             t->op->err, HF_EUNSAFE,
             "%s is used with recipe=fair by others, which would not see a lock "
@@ -498,10 +500,10 @@ static void simple_decide(struct hf__zk_task *t)
         hf__zk_simple_leave(t);
     } else if (!has_own(t)) {
         leave_and_start_anew(t);
-    } else if (t->line.n_markers > 1) {
+    } else if (t->queue.n_markers > 1) {
         date_markers(t);
     } else {
-        hf__zk_granted(t, t->born);
+        hf__zk_granted(t, t->created_zxid);
     }
 }
 
@@ -523,7 +525,7 @@ static void take_pair(struct hf__zk_task *t, int i)
     } else if (a->rc != ZOK) {
         hf__zk_fail_at(t, i + 1, t->own.slot_name);
     } else if (hf__zk_see(t, i + 2)) {
-        t->born = (uint64_t)a->stat.czxid;
+        t->created_zxid = (uint64_t)a->stat.czxid;
         simple_decide(t);
     }
 }
@@ -573,7 +575,7 @@ static void take_own(struct hf__zk_task *t)
         hf__zk_granted(t, t->own.fence);
     } else if (hf__zk_see(t, AGAIN_LIST)) {
         hf__zk_note_name(t, HF__ZK_LOCK_NAME);
-        t->born = (uint64_t)hf__zk_answered(t, AGAIN_LOCK)->stat.czxid;
+        t->created_zxid = (uint64_t)hf__zk_answered(t, AGAIN_LOCK)->stat.czxid;
         simple_decide(t);
     }
 }

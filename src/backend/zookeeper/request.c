@@ -5,12 +5,12 @@
  *
  * Calls are freed by whoever is last: who dropped them, or the library with its
  * last answer. What the library leaves unanswered when its handle is closed
- * (ZOOKEEPER-2894) is buried with the link. What is sent alone is send.c's.
- * Called by the front's thread, and by the library's with answers.
+ * (ZOOKEEPER-2894) is buried with the session. What is sent alone is send.c's.
+ * Called by the reference's thread, and by the library's with answers.
  */
 #include "src/backend/zookeeper/call.h"
 #include "src/backend/zookeeper/errors.h"
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 #include "src/base/alloc.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 /* Much more than it takes to queue what may be left. */
 #define LINGER_MS 20
 
-/* A release has two requests, or four if it searches (hold.c), and its
+/* A release has two requests, or four if it searches (grant.c), and its
  * own claim's proof of life one. */
 enum { SPARE_SLOTS = 4 };
 
@@ -28,7 +28,7 @@ static struct hf__zk_calls *allocate(int n)
                      (size_t)n * sizeof(struct hf__zk_slot));
 }
 
-int hf__zk_calls_reserve(struct hf__zk_front *f)
+int hf__zk_calls_reserve(struct hf__zk_ref *f)
 {
     if (f->spare == NULL) {
         f->spare = allocate(SPARE_SLOTS);
@@ -36,7 +36,7 @@ int hf__zk_calls_reserve(struct hf__zk_front *f)
     return f->spare == NULL ? (int)HF_ENOMEM : (int)HF_OK;
 }
 
-static struct hf__zk_calls *take_spare(struct hf__zk_front *f, int n)
+static struct hf__zk_calls *take_spare(struct hf__zk_ref *f, int n)
 {
     struct hf__zk_calls *spare = n <= SPARE_SLOTS ? f->spare : NULL;
 
@@ -47,7 +47,7 @@ static struct hf__zk_calls *take_spare(struct hf__zk_front *f, int n)
     return spare;
 }
 
-struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_front *f, int n)
+struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_ref *f, int n)
 {
     struct hf__zk_calls *calls = allocate(n);
 
@@ -60,15 +60,15 @@ struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_front *f, int n)
         return NULL;
     }
     hf__mutex_init(&calls->mutex);
-    calls->link = f->link;
-    calls->front = f;
+    calls->session = f->session;
+    calls->ref = f;
     calls->n = n;
     for (int i = 0; i < n; i++) {
         calls->slots[i].calls = calls;
         calls->slots[i].answer.rc = HF__ZK_PENDING;
     }
-    HF_SCOPED_LOCK(&f->link->mutex);
-    hf__list_push(&f->link->calls, &calls->in_link);
+    HF_SCOPED_LOCK(&f->session->mutex);
+    hf__list_push(&f->session->calls, &calls->in_session);
     return calls;
 }
 
@@ -101,9 +101,9 @@ static void free_calls(struct hf__zk_calls *calls)
 
 static void unlist(struct hf__zk_calls *calls)
 {
-    hf__mutex_lock(&calls->link->mutex);
-    hf__list_remove(&calls->in_link);
-    hf__mutex_unlock(&calls->link->mutex);
+    hf__mutex_lock(&calls->session->mutex);
+    hf__list_remove(&calls->in_session);
+    hf__mutex_unlock(&calls->session->mutex);
 }
 
 static void end_calls(struct hf__zk_calls *calls)
@@ -113,7 +113,7 @@ static void end_calls(struct hf__zk_calls *calls)
 }
 
 /* By its front, whose it is again. */
-static void put_back(struct hf__zk_front *f, struct hf__zk_calls *calls)
+static void put_back(struct hf__zk_ref *f, struct hf__zk_calls *calls)
 {
     unlist(calls);
     clear_calls(calls);
@@ -128,8 +128,8 @@ void hf__zk_calls_drop(struct hf__zk_calls *calls)
         return;
     }
     hf__mutex_lock(&calls->mutex);
-    struct hf__zk_front *f = calls->front;
-    calls->front = NULL;
+    struct hf__zk_ref *f = calls->ref;
+    calls->ref = NULL;
     bool is_last = calls->in_flight == 0;
     hf__mutex_unlock(&calls->mutex);
     if (is_last && calls->is_spare && f->spare == NULL) {
@@ -141,7 +141,7 @@ void hf__zk_calls_drop(struct hf__zk_calls *calls)
 
 void hf__zk_calls_discard(struct hf__zk_calls *calls)
 {
-    HF_ASSERT(calls->front == NULL);
+    HF_ASSERT(calls->ref == NULL);
     free_calls(calls);
 }
 
@@ -164,9 +164,9 @@ struct hf__zk_slot *hf__zk_slot_sent(struct hf__zk_calls *calls, int i)
 /* While the library closes a handle, it answers all that is left on one thread
  * and queues it on another; if the first is the faster one, it ends, and the
  * rest is leaked (ZOOKEEPER-2894). So it is held back for a moment, once. */
-static void linger(struct hf__zk_link *link)
+static void linger(struct hf__zk_session *session)
 {
-    if (!atomic_exchange(&link->has_lingered, true)) {
+    if (!atomic_exchange(&session->has_lingered, true)) {
         hf__sleep_until(hf__after_ms(hf__now(), LINGER_MS));
     }
 }
@@ -185,11 +185,11 @@ void hf__zk_slot_answer(struct hf__zk_slot *slot, struct hf__zk_answer *answer)
     atomic_uint *sleeper = NULL;
 
     if (is_servers(answer)) {
-        hf__zk_note_answer(calls->link, slot->sent);
+        hf__zk_note_answer(calls->session, slot->sent);
     }
 
     if (answer->rc == ZCLOSING) {
-        linger(calls->link);
+        linger(calls->session);
     }
 
     hf__mutex_lock(&calls->mutex);
@@ -197,9 +197,9 @@ void hf__zk_slot_answer(struct hf__zk_slot *slot, struct hf__zk_answer *answer)
     slot->answer = *answer;
     slot->stage = HF__ZK_ANSWERED;
     bool is_last = --calls->in_flight == 0;
-    bool is_dropped = calls->front == NULL;
+    bool is_dropped = calls->ref == NULL;
     if (is_last && !is_dropped) {
-        sleeper = hf__unpark_begin(&calls->front->parker);
+        sleeper = hf__unpark_begin(&calls->ref->parker);
     }
     hf__mutex_unlock(&calls->mutex);
     hf__unpark_end(sleeper); /* who wakes wants the mutex */
@@ -217,7 +217,7 @@ static bool is_answered(struct hf__zk_calls *calls, hf__time *ret_asked)
 
 int hf__zk_await(struct hf__zk_calls *calls, hf__time deadline, hf_error *err)
 {
-    struct hf__zk_front *f = calls->front;
+    struct hf__zk_ref *f = calls->ref;
 
     for (;;) {
         unsigned seen = hf__parker_seen(&f->parker);
@@ -456,7 +456,7 @@ static int add_teller(struct hf__zk_join *join, const struct member *m,
     }
     memcpy(join->teller + length, end, sizeof end);
     zoo_create_op_init(&ops[0], join->teller, "", 0,
-                       hf__zk_acl_of(join->calls->link), ZOO_EPHEMERAL, NULL,
+                       hf__zk_acl_of(join->calls->session), ZOO_EPHEMERAL, NULL,
                        0);
     zoo_set_op_init(&ops[1], join->teller, "", 0, -1, &join->stat);
     zoo_delete_op_init(&ops[2], join->teller, -1);
@@ -470,8 +470,8 @@ static int add_member(const struct hf__zk_join *join, struct member *m,
         zoo_delete_op_init(op, m->path, -1);
     } else {
         zoo_create_op_init(op, m->path, m->data, m->length,
-                           hf__zk_acl_of(join->calls->link), m->mode, m->made,
-                           (int)strlen(m->path) + SEQUENCE_ROOM);
+                           hf__zk_acl_of(join->calls->session), m->mode,
+                           m->made, (int)strlen(m->path) + SEQUENCE_ROOM);
     }
     return 1;
 }
@@ -499,7 +499,7 @@ static int send_together(struct hf__zk_join *join, zoo_op_t *ops)
     int n = join->results == NULL || ops == NULL ? 0 : add_all(join, ops);
 
     return n == 0 ? HF__ZK_UNDONE
-                  : hf__zk_multi(join->calls->link->handle, n, ops,
+                  : hf__zk_multi(join->calls->session->handle, n, ops,
                                  join->results, on_joined, join);
 }
 

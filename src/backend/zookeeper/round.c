@@ -32,7 +32,7 @@ static int write_facts(const struct hf__zk_task *t,
                        enum hf__zk_claim_state state, char to[HF__ZK_DATA_MAX])
 {
     struct hf__zk_facts facts = {.state = state,
-                                 .foreseen = t->foreseen,
+                                 .expected = t->expected,
                                  .token = t->op->token,
                                  .acquired_us = hf__wall_us(),
                                  .owner = *t->op->owner};
@@ -259,7 +259,7 @@ static void take(struct hf__zk_task *t)
 
 static int run_round(struct batch *b, int n, hf__time deadline, hf_error *err)
 {
-    struct hf__zk_calls *calls = hf__zk_calls_new(&b->s->front, n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&b->s->ref, n);
     int r;
 
     if (calls == NULL) {
@@ -350,7 +350,7 @@ static void end_rounds(struct batch *b)
     for (int i = 0; i < b->n; i++) {
         struct hf__zk_task *t = &b->tasks[i];
 
-        hf__zk_line_fini(&t->line);
+        hf__zk_queue_fini(&t->queue);
         hf__zk_look_fini(t);
         if (t->requests != t->few) {
             hf__free(t->requests);
@@ -384,12 +384,12 @@ int hf__zk_run(struct hf__zk *s, hf__zk_begin_fn *begin, struct hf__op *ops[],
                int n, hf__time deadline, hf_error *err)
 {
     struct batch b = {.s = s, .n = n};
-    int r = hf__zk_ready(&s->front, deadline, err);
+    int r = hf__zk_ready(&s->ref, deadline, err);
 
     if (r != HF_OK) {
         for (int i = 0; i < n; i++) {
             ops[i]->result = r == HF_BUSY
-                                 ? hf__zk_fail_away(&s->front, ops[i]->err)
+                                 ? hf__zk_fail_away(&s->ref, ops[i]->err)
                              : r == HF_EUNAVAIL ? HF__AGAIN
                                                 : r;
         }

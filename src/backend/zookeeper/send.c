@@ -2,13 +2,13 @@
 /*
  * Watches, what is sent by the library's asynchronous functions, and what comes
  * back. A request that the library has not surely refused counts as sent: it
- * answers it some time, or never. Called by the front's thread, and by the
+ * answers it some time, or never. Called by the reference's thread, and by the
  * library's with answers and when a watch fires.
  */
 /* The library's header has zoo_remove_watches() only then. */
 #define THREADED
 
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 #include "src/backend/zookeeper/watch.h"
 #include "src/base/alloc.h"
 
@@ -36,11 +36,11 @@ enum { LENGTH_SIZE = 4 };
 
 enum stage { IDLE, SENT, SET };
 
-/* All is guarded by the link's mutex, but the path of one that is SET. */
+/* All is guarded by the session's mutex, but the path of one that is SET. */
 struct hf__zk_watch {
-    struct hf__zk_link *link;
-    struct hf__zk_front *front; /* NULL: nobody waits */
-    struct hf__link in_link;
+    struct hf__zk_session *session;
+    struct hf__zk_ref *ref; /* NULL: nobody waits */
+    struct hf__link in_session;
     int refs;
     enum stage stage;
     size_t size; /* of its path, while it is not IDLE */
@@ -51,12 +51,12 @@ struct hf__zk_watch {
 
 static void free_watch(struct hf__zk_watch *watch)
 {
-    hf__list_remove(&watch->in_link);
+    hf__list_remove(&watch->in_session);
     hf__free(watch->path);
     hf__free(watch);
 }
 
-/* The link's mutex is held. */
+/* The session's mutex is held. */
 static void unref(struct hf__zk_watch *watch)
 {
     if (--watch->refs == 0) {
@@ -64,46 +64,46 @@ static void unref(struct hf__zk_watch *watch)
     }
 }
 
-/* The library has no more interest. The link's mutex is held. */
+/* The library has no more interest. The session's mutex is held. */
 static void release(struct hf__zk_watch *watch)
 {
     if (watch->stage != IDLE) {
         watch->stage = IDLE;
-        watch->link->watched -= watch->size;
+        watch->session->watched -= watch->size;
         unref(watch);
     }
 }
 
-struct hf__zk_watch *hf__zk_watch_new(struct hf__zk_front *f)
+struct hf__zk_watch *hf__zk_watch_new(struct hf__zk_ref *f)
 {
     struct hf__zk_watch *watch = hf__alloc(sizeof *watch);
 
     if (watch != NULL) {
-        watch->link = f->link;
-        watch->front = f;
+        watch->session = f->session;
+        watch->ref = f;
         watch->refs = 1;
-        HF_SCOPED_LOCK(&f->link->mutex);
-        hf__list_push(&f->link->watches, &watch->in_link);
+        HF_SCOPED_LOCK(&f->session->mutex);
+        hf__list_push(&f->session->watches, &watch->in_session);
     }
     return watch;
 }
 
 bool hf__zk_watch_has_fired(const struct hf__zk_watch *watch)
 {
-    HF_SCOPED_LOCK(&watch->link->mutex);
+    HF_SCOPED_LOCK(&watch->session->mutex);
     return watch->has_fired;
 }
 
 bool hf__zk_watch_is_set(const struct hf__zk_watch *watch)
 {
-    HF_SCOPED_LOCK(&watch->link->mutex);
+    HF_SCOPED_LOCK(&watch->session->mutex);
     return watch->stage != IDLE;
 }
 
 bool hf__zk_watch_is_on(const struct hf__zk_watch *watch, const char *path,
                         bool is_list)
 {
-    HF_SCOPED_LOCK(&watch->link->mutex);
+    HF_SCOPED_LOCK(&watch->session->mutex);
     return watch->stage == SET && watch->is_list == is_list &&
            strcmp(watch->path, path) == 0;
 }
@@ -119,13 +119,13 @@ static void fire(zhandle_t *handle, int type, int state, const char *path,
     if (type == ZOO_SESSION_EVENT) {
         return;
     }
-    struct hf__mutex *mutex = &watch->link->mutex;
+    struct hf__mutex *mutex = &watch->session->mutex;
     atomic_uint *sleeper = NULL;
 
     hf__mutex_lock(mutex);
     watch->has_fired = true;
-    if (watch->front != NULL) {
-        sleeper = hf__unpark_begin(&watch->front->parker);
+    if (watch->ref != NULL) {
+        sleeper = hf__unpark_begin(&watch->ref->parker);
     }
     release(watch);
     hf__mutex_unlock(mutex);
@@ -142,10 +142,10 @@ size_t hf__zk_watch_size(const char *path)
     return strlen(path) + LENGTH_SIZE;
 }
 
-size_t hf__zk_watch_spare(struct hf__zk_front *f)
+size_t hf__zk_watch_spare(struct hf__zk_ref *f)
 {
-    HF_SCOPED_LOCK(&f->link->mutex);
-    return f->link->watched < ROOM / 2 ? ROOM / 2 - f->link->watched : 0;
+    HF_SCOPED_LOCK(&f->session->mutex);
+    return f->session->watched < ROOM / 2 ? ROOM / 2 - f->session->watched : 0;
 }
 
 bool hf__zk_watch_sent(struct hf__zk_watch *watch, const char *path,
@@ -157,17 +157,17 @@ bool hf__zk_watch_sent(struct hf__zk_watch *watch, const char *path,
     if (copy != NULL) {
         memcpy(copy, path, size);
     }
-    HF_SCOPED_LOCK(&watch->link->mutex);
+    HF_SCOPED_LOCK(&watch->session->mutex);
     HF_ASSERT(watch->stage == IDLE);
     hf__free(watch->path);
     watch->path = copy;
     watch->is_list = is_list;
     watch->has_fired = false;
     watch->size = hf__zk_watch_size(path);
-    if (copy == NULL || watch->link->watched + watch->size > ROOM) {
+    if (copy == NULL || watch->session->watched + watch->size > ROOM) {
         return false;
     }
-    watch->link->watched += watch->size;
+    watch->session->watched += watch->size;
     watch->stage = SENT;
     watch->refs++;
     return true;
@@ -177,12 +177,12 @@ bool hf__zk_watch_sent(struct hf__zk_watch *watch, const char *path,
  * know it any more, it has fired, which is being told. */
 static void take_away(struct hf__zk_watch *watch)
 {
-    struct hf__zk_link *link = watch->link;
+    struct hf__zk_session *session = watch->session;
     ZooWatcherType type = watch->is_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
 
-    if (zoo_remove_watches(link->handle, watch->path, type, fire, watch, 1) ==
-        ZOK) {
-        HF_SCOPED_LOCK(&link->mutex);
+    if (zoo_remove_watches(session->handle, watch->path, type, fire, watch,
+                           1) == ZOK) {
+        HF_SCOPED_LOCK(&session->mutex);
         release(watch);
     }
 }
@@ -192,45 +192,45 @@ void hf__zk_watch_drop(struct hf__zk_watch *watch)
     if (watch == NULL) {
         return;
     }
-    struct hf__zk_link *link = watch->link;
-    hf__mutex_lock(&link->mutex);
-    watch->front = NULL;
+    struct hf__zk_session *session = watch->session;
+    hf__mutex_lock(&session->mutex);
+    watch->ref = NULL;
     bool is_set = watch->stage == SET;
-    hf__mutex_unlock(&link->mutex);
+    hf__mutex_unlock(&session->mutex);
     if (is_set) {
         take_away(watch);
     }
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&session->mutex);
     unref(watch);
 }
 
 void hf__zk_watch_answered(struct hf__zk_watch *watch, bool is_set)
 {
-    struct hf__zk_link *link = watch->link;
+    struct hf__zk_session *session = watch->session;
     bool is_orphan = false;
 
-    hf__mutex_lock(&link->mutex);
+    hf__mutex_lock(&session->mutex);
     if (is_set && watch->stage == SENT) {
         watch->stage = SET;
-        is_orphan = watch->front == NULL;
+        is_orphan = watch->ref == NULL;
     } else if (!is_set) {
         release(watch);
     }
-    hf__mutex_unlock(&link->mutex);
+    hf__mutex_unlock(&session->mutex);
     /* Nobody else ends it meanwhile: this is the thread that would. */
     if (is_orphan) {
         take_away(watch);
     }
 }
 
-struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_link)
+struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_session)
 {
-    return HF__ELEMENT(in_link, struct hf__zk_watch, in_link);
+    return HF__ELEMENT(in_session, struct hf__zk_watch, in_session);
 }
 
 void hf__zk_watch_discard(struct hf__zk_watch *watch)
 {
-    HF_ASSERT(watch->front == NULL);
+    HF_ASSERT(watch->ref == NULL);
     free_watch(watch);
 }
 
@@ -422,7 +422,7 @@ static void sent(struct hf__zk_slot *slot, int rc)
 
 static zhandle_t *handle_of(const struct hf__zk_calls *calls)
 {
-    return calls->link->handle;
+    return calls->session->handle;
 }
 
 static struct hf__zk_slot *watching(struct hf__zk_calls *calls, int i,
@@ -449,7 +449,7 @@ void hf__zk_create(struct hf__zk_calls *calls, int i, const char *path,
 
     sent(slot,
          zoo_acreate2(handle_of(calls), path, data, length,
-                      hf__zk_acl_of(calls->link), mode, on_created, slot));
+                      hf__zk_acl_of(calls->session), mode, on_created, slot));
 }
 
 static void send_together(struct hf__zk_slot *slot, int n, const zoo_op_t *ops)
@@ -465,8 +465,8 @@ void hf__zk_create_pair(struct hf__zk_calls *calls, int i,
     zoo_op_t ops[2];
 
     zoo_create_op_init(&ops[0], paths[0], data, length,
-                       hf__zk_acl_of(calls->link), ZOO_EPHEMERAL, NULL, 0);
-    zoo_create_op_init(&ops[1], paths[1], "", 0, hf__zk_acl_of(calls->link),
+                       hf__zk_acl_of(calls->session), ZOO_EPHEMERAL, NULL, 0);
+    zoo_create_op_init(&ops[1], paths[1], "", 0, hf__zk_acl_of(calls->session),
                        ZOO_EPHEMERAL, NULL, 0);
     send_together(hf__zk_slot_sent(calls, i), 2, ops);
 }
@@ -500,7 +500,8 @@ void hf__zk_guarded(struct hf__zk_calls *calls, int i,
      * too. */
     if (c->is_new) {
         zoo_create_op_init(&ops[n++], c->path, "", 0,
-                           hf__zk_acl_of(calls->link), ZOO_PERSISTENT, NULL, 0);
+                           hf__zk_acl_of(calls->session), ZOO_PERSISTENT, NULL,
+                           0);
     }
     zoo_set_op_init(&ops[n++], c->path, c->data, c->length,
                     c->is_new ? 0 : c->version, stat);

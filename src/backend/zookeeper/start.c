@@ -7,11 +7,11 @@
  * for else it seeds the application's random numbers anew. Its log goes
  * nowhere, so nobody is told that each server refuses the connection, while the
  * library tries for ever: that is found out by connections of our own. Called
- * by the thread of the front that opens a link.
+ * by the thread of the reference that opens a session.
  */
 #include "src/backend/zookeeper/fds.h"
-#include "src/backend/zookeeper/parts.h"
-#include "src/backend/zookeeper/place.h"
+#include "src/backend/zookeeper/internal.h"
+#include "src/backend/zookeeper/url.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/rand.h"
@@ -116,20 +116,20 @@ static void join_shuffled(struct addresses *from, char *to, size_t size)
 
 static void heard(int rc, const void *data)
 {
-    struct hf__zk_link *link = hf__zk_mutable(data);
+    struct hf__zk_session *session = hf__zk_mutable(data);
 
     /* Lost with the connection, it is sent again, and first, with the next
      * one. What is refused ends the session by an event of its own. */
     if (rc != ZOK && rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT) {
         return;
     }
-    hf__mutex_lock(&link->mutex);
-    link->is_known = true;
-    hf__mutex_unlock(&link->mutex);
-    hf__zk_news(link);
+    hf__mutex_lock(&session->mutex);
+    session->is_known = true;
+    hf__mutex_unlock(&session->mutex);
+    hf__zk_news(session);
 }
 
-static int introduce(zhandle_t *handle, struct hf__zk_link *link,
+static int introduce(zhandle_t *handle, struct hf__zk_session *session,
                      const struct hf__zk_target *target, hf_error *err)
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret both = {0};
@@ -139,7 +139,7 @@ static int introduce(zhandle_t *handle, struct hf__zk_link *link,
     if (length < 0 || (size_t)length >= sizeof both.text) {
         return hf__fail(err, HF_EINVAL, "user and password are too long");
     }
-    int rc = zoo_add_auth(handle, "digest", both.text, length, heard, link);
+    int rc = zoo_add_auth(handle, "digest", both.text, length, heard, session);
     return rc == ZOK ? (int)HF_OK
                      : hf__fail_native(err, HF_ENOMEM, rc,
                                        "out of memory for user and password");
@@ -152,7 +152,7 @@ static void hear_session(zhandle_t *handle, int type, int state,
 {
     (void)path;
     if (type == ZOO_SESSION_EVENT) {
-        hf__zk_session_event(arg, handle, state);
+        hf__zk_on_session_event(arg, handle, state);
     }
 }
 
@@ -168,8 +168,8 @@ static void keep_order(void)
 
 /* The library ends the process where it can't have its threads, so they are
  * asked for first; with glibc their stacks are kept for it. */
-static int init(struct hf__zk_link *link, const char *hosts, int timeout_ms,
-                zhandle_t **ret_handle, hf_error *err)
+static int init(struct hf__zk_session *session, const char *hosts,
+                int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
     char words[64];
 
@@ -177,15 +177,15 @@ static int init(struct hf__zk_link *link, const char *hosts, int timeout_ms,
         return hf__fail(err, HF_ENOMEM,
                         "%s: no session was made: the system gives no two "
                         "threads more (see ulimit -u, ulimit -v)",
-                        link->shown);
+                        session->shown);
     }
-    *ret_handle = zookeeper_init2(hosts, hear_session, timeout_ms, NULL, link,
-                                  ZOO_NO_LOG_CLIENTENV, ignore);
+    *ret_handle = zookeeper_init2(hosts, hear_session, timeout_ms, NULL,
+                                  session, ZOO_NO_LOG_CLIENTENV, ignore);
     return *ret_handle != NULL
                ? (int)HF_OK
                : hf__fail_native(err, errno == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL,
                                  errno, "%s: no session was made: %s",
-                                 link->shown,
+                                 session->shown,
                                  hf__errno_text(errno, words, sizeof words));
 }
 
@@ -194,7 +194,7 @@ static int init(struct hf__zk_link *link, const char *hosts, int timeout_ms,
  * addresses this host has, whose lock a child would find taken for ever. (When
  * it connects, it asks again, and of that moment no fork can be kept out.) Nor
  * is another link made meanwhile, whose pipe would be new as well. */
-static int make_handle(struct hf__zk_link *link, const char *hosts,
+static int make_handle(struct hf__zk_session *session, const char *hosts,
                        int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
     static hf__once once = HF__ONCE_INIT;
@@ -205,7 +205,7 @@ static int make_handle(struct hf__zk_link *link, const char *hosts,
     hf__fork_forbid();
     hf__zk_fds_note(&before);
     hf__signals_block(&signals);
-    int r = init(link, hosts, timeout_ms, ret_handle, err);
+    int r = init(session, hosts, timeout_ms, ret_handle, err);
     hf__signals_restore(&signals);
     if (r == HF_OK) {
         (void)zoo_set_servers_resolution_delay(*ret_handle, -1);
@@ -215,43 +215,45 @@ static int make_handle(struct hf__zk_link *link, const char *hosts,
     return r;
 }
 
-static int fail_lookup(const struct hf__zk_link *link, int error, hf_error *err)
+static int fail_lookup(const struct hf__zk_session *session, int error,
+                       hf_error *err)
 {
     return hf__fail(err, HF_EUNAVAIL, "%s: the name can't be looked up: %s",
-                    link->shown, gai_strerror(error));
+                    session->shown, gai_strerror(error));
 }
 
-static int make(struct hf__zk_link *link, const char *hosts,
+static int make(struct hf__zk_session *session, const char *hosts,
                 const struct hf__zk_target *target, hf_error *err)
 {
     zhandle_t *handle = NULL;
 
-    hf__mutex_lock(&link->mutex);
-    memcpy(link->addresses, hosts, strlen(hosts) + 1);
-    link->made_at = hf__now();
-    hf__mutex_unlock(&link->mutex);
-    hf__zk_move(link, HF__ZK_AWAY);
-    int r = make_handle(link, hosts, target->timeout_ms, &handle, err);
+    hf__mutex_lock(&session->mutex);
+    memcpy(session->addresses, hosts, strlen(hosts) + 1);
+    session->made_at = hf__now();
+    hf__mutex_unlock(&session->mutex);
+    hf__zk_move(session, HF__ZK_AWAY);
+    int r = make_handle(session, hosts, target->timeout_ms, &handle, err);
     if (r != HF_OK) {
         return r;
     }
-    hf__zk_made(link, handle);
-    return link->has_user ? introduce(handle, link, target, err) : (int)HF_OK;
+    hf__zk_made(session, handle);
+    return session->has_user ? introduce(handle, session, target, err)
+                             : (int)HF_OK;
 }
 
-int hf__zk_start(struct hf__zk_link *link, const struct hf__zk_target *target,
-                 hf_error *err)
+int hf__zk_start(struct hf__zk_session *session,
+                 const struct hf__zk_target *target, hf_error *err)
 {
     struct addresses addresses = {.n = 0};
     char hosts[HF__ZK_ADDRESSES_MAX];
 
     int error = look_up_all(target->hosts, &addresses);
     if (addresses.n == 0) {
-        return fail_lookup(link, error, err);
+        return fail_lookup(session, error, err);
     }
-    atomic_store(&link->n_addresses, addresses.n);
+    atomic_store(&session->n_addresses, addresses.n);
     join_shuffled(&addresses, hosts, sizeof hosts);
-    return make(link, hosts, target, err);
+    return make(session, hosts, target, err);
 }
 
 /* The first becomes the last. */
@@ -266,40 +268,40 @@ static void rotate(const char *from, char *to, size_t size)
     }
 }
 
-/* Its handle, which is nobody's from then on; NULL: it was let in, and fronts
- * that joined it may use it; or it is over, or has none. */
-static zhandle_t *give_up(struct hf__zk_link *link, char *ret_hosts,
+/* Its handle, which is nobody's from then on; NULL: it was let in, and
+ * references that joined it may use it; or it is over, or has none. */
+static zhandle_t *give_up(struct hf__zk_session *session, char *ret_hosts,
                           size_t size)
 {
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&session->mutex);
 
-    if (atomic_load(&link->state) != HF__ZK_AWAY || link->was_let_in ||
-        link->handle == NULL) {
+    if (atomic_load(&session->state) != HF__ZK_AWAY || session->was_let_in ||
+        session->handle == NULL) {
         return NULL;
     }
-    rotate(link->addresses, ret_hosts, size);
-    link->given_up = link->handle;
-    link->handle = NULL;
-    return link->given_up;
+    rotate(session->addresses, ret_hosts, size);
+    session->given_up = session->handle;
+    session->handle = NULL;
+    return session->given_up;
 }
 
-int hf__zk_start_elsewhere(struct hf__zk_link *link,
+int hf__zk_start_elsewhere(struct hf__zk_session *session,
                            const struct hf__zk_target *target, hf_error *err)
 {
     char hosts[HF__ZK_ADDRESSES_MAX];
-    zhandle_t *handle = give_up(link, hosts, sizeof hosts);
+    zhandle_t *handle = give_up(session, hosts, sizeof hosts);
 
     if (handle == NULL) {
         return HF_OK;
     }
     (void)zookeeper_close(handle);
-    hf__mutex_lock(&link->mutex);
-    link->given_up = NULL;
-    link->is_known = !link->has_user;
-    hf__mutex_unlock(&link->mutex);
-    atomic_store(&link->session, 0);
-    atomic_store(&link->timeout_ms, 0);
-    return make(link, hosts, target, err);
+    hf__mutex_lock(&session->mutex);
+    session->given_up = NULL;
+    session->is_known = !session->has_user;
+    hf__mutex_unlock(&session->mutex);
+    atomic_store(&session->id, 0);
+    atomic_store(&session->timeout_ms, 0);
+    return make(session, hosts, target, err);
 }
 
 /* So long one may think it over. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a link is to those who use it: connected, away, or over and why; and how
- * they wait for the first. Called by the fronts' threads, and by the library's
- * for news of the session, on which nobody waits.
+ * What a session is to those who use it: connected, away, or over and why; and
+ * how they wait for the first. Called by the references' threads, and by the
+ * library's for news of the session, on which nobody waits.
  */
 #include "src/backend/zookeeper/fds.h"
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -13,43 +13,43 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum hf__zk_state state_of(const struct hf__zk_link *link)
+static enum hf__zk_state state_of(const struct hf__zk_session *session)
 {
-    return atomic_load(&link->state);
+    return atomic_load(&session->state);
 }
 
-static void tell_fronts(struct hf__zk_link *link)
+static void tell_refs(struct hf__zk_session *session)
 {
-    HF__LIST_EACH (it, &link->fronts) {
-        hf__unpark(&HF__ELEMENT(it, struct hf__zk_front, in_link)->parker);
+    HF__LIST_EACH (it, &session->refs) {
+        hf__unpark(&HF__ELEMENT(it, struct hf__zk_ref, in_session)->parker);
     }
 }
 
-void hf__zk_news(struct hf__zk_link *link)
+void hf__zk_news(struct hf__zk_session *session)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    tell_fronts(link);
+    HF_SCOPED_LOCK(&session->mutex);
+    tell_refs(session);
 }
 
 /* Under the mutex. */
-static void move(struct hf__zk_link *link, enum hf__zk_state state)
+static void move(struct hf__zk_session *session, enum hf__zk_state state)
 {
-    enum hf__zk_state old = state_of(link);
+    enum hf__zk_state old = state_of(session);
 
     if (hf__zk_state_is_over(old)) {
         return;
     }
     if (state == HF__ZK_AWAY && old != HF__ZK_AWAY) {
-        link->away_since = hf__now();
+        session->away_since = hf__now();
     }
-    atomic_store(&link->state, state);
-    tell_fronts(link);
+    atomic_store(&session->state, state);
+    tell_refs(session);
 }
 
-void hf__zk_move(struct hf__zk_link *link, enum hf__zk_state state)
+void hf__zk_move(struct hf__zk_session *session, enum hf__zk_state state)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    move(link, state);
+    HF_SCOPED_LOCK(&session->mutex);
+    move(session, state);
 }
 
 static enum hf__zk_state state_from(int state)
@@ -63,11 +63,11 @@ static enum hf__zk_state state_from(int state)
     return state == ZOO_AUTH_FAILED_STATE ? HF__ZK_REFUSED : HF__ZK_AWAY;
 }
 
-void hf__zk_made(struct hf__zk_link *link, zhandle_t *handle)
+void hf__zk_made(struct hf__zk_session *session, zhandle_t *handle)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    if (link->handle == NULL) {
-        link->handle = handle; /* then it is read without the mutex */
+    HF_SCOPED_LOCK(&session->mutex);
+    if (session->handle == NULL) {
+        session->handle = handle; /* then it is read without the mutex */
     }
 }
 
@@ -89,7 +89,7 @@ static void show_server(char *to, size_t size, const struct sockaddr *server,
 
 /* The library's thread for the connection may have lost it meanwhile, and its
  * number be that of another one, of the application's. */
-static void note_server(struct hf__zk_link *link, zhandle_t *handle)
+static void note_server(struct hf__zk_session *session, zhandle_t *handle)
 {
     struct sockaddr_storage address;
     struct sockaddr *server = (struct sockaddr *)&address;
@@ -98,69 +98,70 @@ static void note_server(struct hf__zk_link *link, zhandle_t *handle)
     if (zookeeper_get_connected_host(handle, server, &length) == NULL) {
         return;
     }
-    HF_SCOPED_LOCK(&link->mutex);
-    if (!hf__zk_is_listed(link->addresses, server, length)) {
+    HF_SCOPED_LOCK(&session->mutex);
+    if (!hf__zk_is_listed(session->addresses, server, length)) {
         return;
     }
-    link->socket = hf__zk_fds_keep_socket(server, length);
-    show_server(link->server, sizeof link->server, server, length);
+    session->socket = hf__zk_fds_keep_socket(server, length);
+    show_server(session->server, sizeof session->server, server, length);
 }
 
 /* The one before is over, and would not be for the server. */
-static void forget_socket(struct hf__zk_link *link)
+static void forget_socket(struct hf__zk_session *session)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    hf__fd_close(link->socket);
-    link->socket = -1;
+    HF_SCOPED_LOCK(&session->mutex);
+    hf__fd_close(session->socket);
+    session->socket = -1;
 }
 
 /* Another takes its place. */
-static bool is_given_up(struct hf__zk_link *link, const zhandle_t *handle)
+static bool is_given_up(struct hf__zk_session *session, const zhandle_t *handle)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    return link->given_up == handle;
+    HF_SCOPED_LOCK(&session->mutex);
+    return session->given_up == handle;
 }
 
-void hf__zk_session_event(struct hf__zk_link *link, zhandle_t *handle,
-                          int state)
+void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
+                             int state)
 {
     enum hf__zk_state next = state_from(state);
     bool is_in = next == HF__ZK_CONNECTED;
 
-    if (is_given_up(link, handle)) {
+    if (is_given_up(session, handle)) {
         return;
     }
-    atomic_store(&link->has_told_all, hf__zk_state_is_over(next));
-    forget_socket(link);
+    atomic_store(&session->has_told_all, hf__zk_state_is_over(next));
+    forget_socket(session);
     if (is_in) {
-        int before_ms = atomic_load(&link->timeout_ms);
+        int before_ms = atomic_load(&session->timeout_ms);
         int now_ms = zoo_recv_timeout(handle);
 
-        atomic_store(&link->session, zoo_client_id(handle)->client_id);
-        atomic_store(&link->timeout_ms, now_ms);
-        hf__zk_note_connected(link);
-        note_server(link, handle);
+        atomic_store(&session->id, zoo_client_id(handle)->client_id);
+        atomic_store(&session->timeout_ms, now_ms);
+        hf__zk_note_connected(session);
+        note_server(session, handle);
         next = now_ms < before_ms ? HF__ZK_SHORTENED : next;
-        if (atomic_load(&link->is_abandoned)) {
-            hf__zk_cut(link); /* a handshake was under way, by the password */
+        if (atomic_load(&session->is_abandoned)) {
+            hf__zk_cut(
+                session); /* a handshake was under way, by the password */
         }
     }
-    HF_SCOPED_LOCK(&link->mutex);
-    if (link->given_up == handle) {
+    HF_SCOPED_LOCK(&session->mutex);
+    if (session->given_up == handle) {
         return;
     }
-    if (link->handle == NULL) {
-        link->handle = handle; /* once: it is read without the mutex */
+    if (session->handle == NULL) {
+        session->handle = handle; /* once: it is read without the mutex */
     }
-    link->was_let_in = link->was_let_in || is_in;
-    move(link, next);
+    session->was_let_in = session->was_let_in || is_in;
+    move(session, next);
 }
 
-int hf__zk_is_over(struct hf__zk_front *f, hf_error *err)
+int hf__zk_is_over(struct hf__zk_ref *f, hf_error *err)
 {
-    struct hf__zk_link *link = f->link;
+    struct hf__zk_session *session = f->session;
 
-    switch (state_of(link)) {
+    switch (state_of(session)) {
     case HF__ZK_STARTING:
     case HF__ZK_AWAY:
     case HF__ZK_CONNECTED:
@@ -169,55 +170,56 @@ int hf__zk_is_over(struct hf__zk_front *f, hf_error *err)
         return hf__fail_native(err, HF_EUNAVAIL, ZSESSIONEXPIRED,
                                "%s: the server has ended the session, which "
                                "it did not hear of for longer than %d ms",
-                               link->shown, atomic_load(&link->timeout_ms));
+                               session->shown,
+                               atomic_load(&session->timeout_ms));
     case HF__ZK_REFUSED:
         return hf__fail_native(err, HF_EAUTH, ZAUTHFAILED,
                                "%s: the server refuses user and password, or "
                                "knows no digest authentication",
-                               link->shown);
+                               session->shown);
     case HF__ZK_SHORTENED:
         return hf__fail(err, HF_EUNAVAIL,
                         "%s: the server that it is connected to now gives a "
                         "session less time, %d ms, than the one before",
-                        link->shown, atomic_load(&link->timeout_ms));
+                        session->shown, atomic_load(&session->timeout_ms));
     case HF__ZK_STRAYED:
         return hf__fail(err, HF_EUNAVAIL,
                         "%s: no server was reached for longer than a session "
                         "lives; a new session is begun, and names looked up",
-                        link->shown);
+                        session->shown);
     case HF__ZK_FAILED:
-        hf__error_copy(err, &link->why);
-        return link->why.status;
+        hf__error_copy(err, &session->why);
+        return session->why.status;
     }
     return HF_OK;
 }
 
 /* Nothing of it is held any more, and what a name stands for may have moved. */
-static void look_for_stray(struct hf__zk_link *link)
+static void look_for_stray(struct hf__zk_session *session)
 {
-    int64_t lives_ms = atomic_load(&link->timeout_ms);
+    int64_t lives_ms = atomic_load(&session->timeout_ms);
     bool has_strayed = false;
 
     if (lives_ms == 0) {
         return;
     }
-    hf__mutex_lock(&link->mutex);
+    hf__mutex_lock(&session->mutex);
     has_strayed =
-        state_of(link) == HF__ZK_AWAY &&
-        hf__between_ns(link->away_since, hf__now()) > lives_ms * HF__MS;
-    hf__mutex_unlock(&link->mutex);
+        state_of(session) == HF__ZK_AWAY &&
+        hf__between_ns(session->away_since, hf__now()) > lives_ms * HF__MS;
+    hf__mutex_unlock(&session->mutex);
     if (has_strayed) {
-        hf__zk_move(link, HF__ZK_STRAYED);
+        hf__zk_move(session, HF__ZK_STRAYED);
     }
 }
 
-static bool is_ready(struct hf__zk_link *link)
+static bool is_ready(struct hf__zk_session *session)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    return state_of(link) == HF__ZK_CONNECTED && link->is_known;
+    HF_SCOPED_LOCK(&session->mutex);
+    return state_of(session) == HF__ZK_CONNECTED && session->is_known;
 }
 
-int hf__zk_may_wait(struct hf__zk_front *f, hf__time deadline, hf_error *err)
+int hf__zk_may_wait(struct hf__zk_ref *f, hf__time deadline, hf_error *err)
 {
     int r = hf__zk_is_over(f, err);
 
@@ -229,14 +231,14 @@ int hf__zk_may_wait(struct hf__zk_front *f, hf__time deadline, hf_error *err)
                : HF_OK;
 }
 
-int hf__zk_ready(struct hf__zk_front *f, hf__time deadline, hf_error *err)
+int hf__zk_ready(struct hf__zk_ref *f, hf__time deadline, hf_error *err)
 {
     for (;;) {
         unsigned seen = hf__parker_seen(&f->parker);
-        hf__time again = hf__zk_mind_handshake(f->link);
+        hf__time again = hf__zk_mind_handshake(f->session);
 
-        look_for_stray(f->link);
-        if (is_ready(f->link)) {
+        look_for_stray(f->session);
+        if (is_ready(f->session)) {
             return HF_OK;
         }
         int r = hf__zk_may_wait(f, deadline, err);
@@ -247,34 +249,35 @@ int hf__zk_ready(struct hf__zk_front *f, hf__time deadline, hf_error *err)
     }
 }
 
-struct hf__zk_common *hf__zk_common(struct hf__zk_front *f)
+struct hf__zk_common *hf__zk_common(struct hf__zk_ref *f)
 {
-    return &f->link->common;
+    return &f->session->common;
 }
 
-int64_t hf__zk_session(const struct hf__zk_front *f)
+int64_t hf__zk_session_id(const struct hf__zk_ref *f)
 {
-    return atomic_load(&f->link->session);
+    return atomic_load(&f->session->id);
 }
 
-int hf__zk_timeout_ms(const struct hf__zk_front *f)
+int hf__zk_timeout_ms(const struct hf__zk_ref *f)
 {
-    return atomic_load(&f->link->timeout_ms);
+    return atomic_load(&f->session->timeout_ms);
 }
 
-bool hf__zk_has_user(const struct hf__zk_front *f)
+bool hf__zk_has_user(const struct hf__zk_ref *f)
 {
-    return f->link->has_user;
+    return f->session->has_user;
 }
 
-const char *hf__zk_server(struct hf__zk_front *f, char *to, size_t size)
+const char *hf__zk_server(struct hf__zk_ref *f, char *to, size_t size)
 {
-    struct hf__zk_link *link = f->link;
+    struct hf__zk_session *session = f->session;
 
-    HF_SCOPED_LOCK(&link->mutex);
+    HF_SCOPED_LOCK(&session->mutex);
     (void)snprintf(to, size, "%s",
-                   state_of(link) == HF__ZK_CONNECTED && link->server[0] != '\0'
-                       ? link->server
-                       : link->shown);
+                   state_of(session) == HF__ZK_CONNECTED &&
+                           session->server[0] != '\0'
+                       ? session->server
+                       : session->shown);
     return to;
 }

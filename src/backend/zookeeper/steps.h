@@ -6,15 +6,15 @@
 #ifndef HF_BACKEND_ZOOKEEPER_STEPS_H
 #define HF_BACKEND_ZOOKEEPER_STEPS_H
 
-#include "src/backend/zookeeper/look.h"
+#include "src/backend/zookeeper/inspect.h"
 #include "src/backend/zookeeper/task.h"
 
-/* ---- look.c */
+/* ---- inspect.c */
 
 void hf__zk_inspect(struct hf__zk_task *);
 void hf__zk_break(struct hf__zk_task *);
 
-/* ---- hold.c */
+/* ---- grant.c */
 
 void hf__zk_release(struct hf__zk_task *);
 /* The claim has that name, and stands. */

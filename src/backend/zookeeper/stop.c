@@ -6,9 +6,9 @@
  * from then on does not let it in, and the session is not touched. Then its
  * connection is shut down, through our duplicate of its socket, for the library
  * has threads that use the socket and may close it. Called by the thread that
- * closes a link's last front, or abandons the link, and by the library's.
+ * closes a session's last front, or abandons the session, and by the library's.
  */
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -30,15 +30,15 @@ static void take_password(zhandle_t *handle)
     explicit_bzero(id->passwd, sizeof id->passwd);
 }
 
-bool hf__zk_hang_up(struct hf__zk_link *link)
+bool hf__zk_hang_up(struct hf__zk_session *session)
 {
-    return link->socket >= 0 && shutdown(link->socket, SHUT_RDWR) == 0;
+    return session->socket >= 0 && shutdown(session->socket, SHUT_RDWR) == 0;
 }
 
-static bool hang_up(struct hf__zk_link *link)
+static bool hang_up(struct hf__zk_session *session)
 {
-    HF_SCOPED_LOCK(&link->mutex);
-    return hf__zk_hang_up(link);
+    HF_SCOPED_LOCK(&session->mutex);
+    return hf__zk_hang_up(session);
 }
 
 /* Where nobody would know the session: the library drops its connection. It
@@ -51,14 +51,15 @@ static void lead_astray(zhandle_t *handle)
     HF_RACE_END();
 }
 
-void hf__zk_cut(struct hf__zk_link *link)
+void hf__zk_cut(struct hf__zk_session *session)
 {
-    if (link->handle == NULL) {
+    if (session->handle == NULL) {
         return;
     }
-    take_password(link->handle);
-    if (!hang_up(link) && zoo_state(link->handle) == ZOO_CONNECTED_STATE) {
-        lead_astray(link->handle);
+    take_password(session->handle);
+    if (!hang_up(session) &&
+        zoo_state(session->handle) == ZOO_CONNECTED_STATE) {
+        lead_astray(session->handle);
     }
 }
 
@@ -70,23 +71,23 @@ void hf__zk_cut(struct hf__zk_link *link)
  * closed, it leaks: so it is waited for, if only for so long. False: the handle
  * is connected still.
  */
-static bool cut_off(struct hf__zk_link *link, int patience_ms)
+static bool cut_off(struct hf__zk_session *session, int patience_ms)
 {
     hf__time told_by = hf__after_ms(hf__now(), patience_ms);
     bool was_in = false;
 
     for (int turn = 0; turn < 2 * HEARD_TURNS; turn++) {
-        int state = zoo_state(link->handle);
+        int state = zoo_state(session->handle);
         bool is_in = state == ZOO_CONNECTED_STATE;
         bool is_out = !is_in && (was_in || state != ZOO_ASSOCIATING_STATE);
 
-        take_password(link->handle);
-        if (atomic_load(&link->has_told_all) ||
+        take_password(session->handle);
+        if (atomic_load(&session->has_told_all) ||
             (is_out && !hf__before(hf__now(), told_by))) {
             return true;
         }
-        if (turn == HEARD_TURNS || (is_in && !was_in && !hang_up(link))) {
-            lead_astray(link->handle);
+        if (turn == HEARD_TURNS || (is_in && !was_in && !hang_up(session))) {
+            lead_astray(session->handle);
             told_by = hf__now(); /* nobody will say so */
         }
         was_in = was_in || is_in;
@@ -101,53 +102,53 @@ enum { WAITING, ANSWERED, LOST };
 
 static void hear_answer(int rc, const struct Stat *stat, const void *data)
 {
-    struct hf__zk_link *link = hf__zk_mutable(data);
+    struct hf__zk_session *session = hf__zk_mutable(data);
 
     (void)stat;
     bool is_lost =
         rc == ZCLOSING || rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
 
-    atomic_store(&link->farewell, is_lost ? LOST : ANSWERED);
-    hf__unpark(&link->closer);
+    atomic_store(&session->farewell, is_lost ? LOST : ANSWERED);
+    hf__unpark(&session->closer);
 }
 
-static bool is_connected(const struct hf__zk_link *link)
+static bool is_connected(const struct hf__zk_session *session)
 {
-    return zoo_state(link->handle) == ZOO_CONNECTED_STATE;
+    return zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 
 /* The library would wait for seconds until a silent server has closed the
  * connection. */
-static bool is_silent(struct hf__zk_link *link)
+static bool is_silent(struct hf__zk_session *session)
 {
-    hf__time limit = hf__after_ms(hf__now(), link->io_timeout_ms / 2);
+    hf__time limit = hf__after_ms(hf__now(), session->io_timeout_ms / 2);
 
-    if (!is_connected(link) ||
-        zoo_aexists(link->handle, "/", 0, hear_answer, link) != ZOK) {
+    if (!is_connected(session) ||
+        zoo_aexists(session->handle, "/", 0, hear_answer, session) != ZOK) {
         return true;
     }
     for (;;) {
-        unsigned seen = hf__parker_seen(&link->closer);
-        int farewell = atomic_load(&link->farewell);
+        unsigned seen = hf__parker_seen(&session->closer);
+        int farewell = atomic_load(&session->farewell);
 
-        if (farewell != WAITING || !is_connected(link) ||
+        if (farewell != WAITING || !is_connected(session) ||
             !hf__before(hf__now(), limit)) {
             return farewell != ANSWERED;
         }
-        hf__park(&link->closer, seen, limit);
+        hf__park(&session->closer, seen, limit);
     }
 }
 
-bool hf__zk_stop(struct hf__zk_link *link, bool keeps_session)
+bool hf__zk_stop(struct hf__zk_session *session, bool keeps_session)
 {
     /* Nobody has let in a handle that has no session: there is none to keep. */
-    bool has_session = atomic_load(&link->session) != 0;
+    bool has_session = atomic_load(&session->id) != 0;
 
-    if (has_session && (keeps_session || is_silent(link)) &&
-        !cut_off(link, keeps_session ? TOLD_MS : 0)) {
+    if (has_session && (keeps_session || is_silent(session)) &&
+        !cut_off(session, keeps_session ? TOLD_MS : 0)) {
         return false;
     }
-    (void)zookeeper_close(link->handle);
-    link->handle = NULL;
+    (void)zookeeper_close(session->handle);
+    session->handle = NULL;
     return true;
 }

@@ -80,12 +80,12 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
     HF_AUTO(hf__zk_calls_drop_auto) struct hf__zk_calls *calls = NULL;
     char path[HF__ZK_FOLDER_MAX];
     const struct hf__zk_answer *a;
-    int r = hf__zk_ready(&s->front, deadline, err);
+    int r = hf__zk_ready(&s->ref, deadline, err);
 
     if (r != HF_OK) {
         return tell_late(err, r);
     }
-    calls = hf__zk_calls_new(&s->front, 2);
+    calls = hf__zk_calls_new(&s->ref, 2);
     if (calls == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a request");
     }
@@ -101,7 +101,7 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
         return HF_OK;
     }
     if (a->rc != ZOK) {
-        return hf__zk_fail(&s->front, a, path, false, err);
+        return hf__zk_fail(&s->ref, a, path, false, err);
     }
     r = take_names(keys, prefix, &a->names);
     return r == HF_OK ? r : hf__fail(err, r, "out of memory for the names");
@@ -294,7 +294,7 @@ static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
 static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->front, c->n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->ref, c->n);
     char path[HF__ZK_FOLDER_MAX];
     struct hf__zk_change change = {.folder = c->folder, .path = path};
     int n = 0;
@@ -334,7 +334,7 @@ static int look_closer(const struct cleaning *c, struct hf__zk_calls **looks)
     struct hf__zk_calls *first = *looks;
     char path[HF__ZK_FOLDER_MAX];
 
-    *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
+    *looks = hf__zk_calls_new(&c->s->ref, c->n + 1);
     if (*looks == NULL) {
         return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
     }
@@ -353,7 +353,7 @@ static int look_closer(const struct cleaning *c, struct hf__zk_calls **looks)
 static int clean(const struct cleaning *c)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
+    struct hf__zk_calls *looks = hf__zk_calls_new(&c->s->ref, c->n + 1);
     char path[HF__ZK_FOLDER_MAX];
     int r;
 

@@ -111,8 +111,8 @@ void hf__zk_fail_at(struct hf__zk_task *t, int i, const char *child)
 
 void hf__zk_fail_path(struct hf__zk_task *t, int i, const char *path)
 {
-    int r = hf__zk_fail(&t->s->front, hf__zk_answered(t, i), path,
-                        t->has_changed, t->op->err);
+    int r = hf__zk_fail(&t->s->ref, hf__zk_answered(t, i), path, t->has_changed,
+                        t->op->err);
 
     if (r == HF_EUNAVAIL && t->has_changed) {
         r = HF_EUNKNOWN; /* what was sent before may have been applied */
@@ -135,17 +135,17 @@ bool hf__zk_see(struct hf__zk_task *t, int i)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, i);
 
-    hf__zk_line_fini(&t->line);
+    hf__zk_queue_fini(&t->queue);
     if (!hf__zk_is_gone(t, i, NULL)) {
         return false;
     }
     t->has_folder = a->rc == ZOK;
-    t->folder_born = t->has_folder ? (uint64_t)a->stat.czxid : 0;
+    t->folder_zxid = t->has_folder ? (uint64_t)a->stat.czxid : 0;
     t->changed = t->has_folder ? (uint64_t)a->stat.pzxid : 0;
-    if (hf__zk_line_read(&t->line, a->names.list,
-                         t->has_folder ? a->names.n : 0,
-                         hf__zk_next_sequence(a->stat.cversion,
-                                              a->stat.numChildren)) != HF_OK) {
+    if (hf__zk_queue_read(&t->queue, a->names.list,
+                          t->has_folder ? a->names.n : 0,
+                          hf__zk_next_sequence(a->stat.cversion,
+                                               a->stat.numChildren)) != HF_OK) {
         hf__zk_fail_memory(t, "a listing");
         return false;
     }
@@ -180,7 +180,7 @@ bool hf__zk_are_gone(struct hf__zk_task *t, int n)
 
 struct hf__zk_common *hf__zk_task_common(const struct hf__zk_task *t)
 {
-    return hf__zk_common(&t->s->front);
+    return hf__zk_common(&t->s->ref);
 }
 
 void hf__zk_remember(struct hf__zk_task *t)
@@ -236,7 +236,7 @@ static void begin_anew(struct hf__zk_task *t)
 void hf__zk_start_anew(struct hf__zk_task *t)
 {
     t->n_folders = 0;
-    t->foreseen = -1;
+    t->expected = -1;
     if (++t->n_attempts >= HF__ZK_ATTEMPTS_MAX) {
         give_up(t);
         return;

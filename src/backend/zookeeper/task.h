@@ -9,9 +9,9 @@
 #ifndef HF_BACKEND_ZOOKEEPER_TASK_H
 #define HF_BACKEND_ZOOKEEPER_TASK_H
 
-#include "src/backend/zookeeper/line.h"
-#include "src/backend/zookeeper/look.h"
+#include "src/backend/zookeeper/inspect.h"
 #include "src/backend/zookeeper/own.h"
+#include "src/backend/zookeeper/queue.h"
 #include "src/backend/zookeeper/zookeeper.h"
 
 /* What may be asked of the folder's child, or of the folder where there is
@@ -72,19 +72,19 @@ struct hf__zk_task {
     /* What is known of our own claim. */
     bool is_known;
     struct hf__zk_own own;
-    int n_folders;        /* that are made before it */
-    int n_attempts;       /* to make it */
-    int n_looks;          /* at what may be over in a moment */
-    int32_t foreseen;     /* of a try: the sequence that it will have if nobody
-                             comes before it; −1: others are there */
-    uint64_t foreseen_in; /* the same: folder_born */
-    uint64_t born;        /* zxid of the claim, if it was made just now; or 0 */
+    int n_folders;         /* that are made before it */
+    int n_attempts;        /* to make it */
+    int n_looks;           /* at what may be over in a moment */
+    int32_t expected;      /* of a try: the sequence that it will have if nobody
+                              comes before it; −1: others are there */
+    uint64_t expected_in;  /* the same: folder_born */
+    uint64_t created_zxid; /* of the claim, if it was made just now; or 0 */
     uint64_t mark;    /* zxid of its saying that it has entered, if it did so
                          already; or 0 */
     uint64_t entered; /* the fence, while the folder is being checked */
     int slot;         /* that is being taken */
-    int candidate;    /* in the line: may be ours */
-    int position;     /* in the line: is ours */
+    int candidate;    /* in the queue: may be ours */
+    int position;     /* in the queue: is ours */
     const struct hf__zk_task *proof; /* RENEW: whose write shows that the
                                         session lives */
 
@@ -97,9 +97,9 @@ struct hf__zk_task {
 
     /* What was seen at the name. */
     bool has_folder;
-    uint64_t folder_born;    /* its zxid */
-    uint64_t changed;        /* zxid of the last child made or deleted */
-    struct hf__zk_line line; /* its names are answers' of this batch */
+    uint64_t folder_zxid;      /* its zxid */
+    uint64_t changed;          /* zxid of the last child made or deleted */
+    struct hf__zk_queue queue; /* its names are answers' of this batch */
     struct hf__zk_participant *participants; /* or the one */
     int n_participants;
     int looked; /* the first of the requests that read them */
@@ -149,7 +149,7 @@ bool hf__zk_see_search(struct hf__zk_task *);
 bool hf__zk_is_gone(struct hf__zk_task *, int i, const char *child);
 /* The same of the first n. */
 bool hf__zk_are_gone(struct hf__zk_task *, int n);
-/* What is known of our own claim, to who shares the link. */
+/* What is known of our own claim, to who shares the session. */
 void hf__zk_remember(struct hf__zk_task *);
 void hf__zk_forget(struct hf__zk_task *);
 /* Our claim is gone: so goes its slot or marker, if it has one. Once it has,

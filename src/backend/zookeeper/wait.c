@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wait(): who waits looks at the listing, and if it may not enter, watches the
- * one who is in its way, and nobody else (line.h says whom). What it is told is
- * a hint: it looks again, for who went may have stood in line as well. Only if
- * nobody else was before it, it tries at once. A predecessor that went between
- * the listing and the watch is noticed by the answer that sets the watch. If
- * there is no room for one more watch (watch.h), it looks again and again.
+ * one who is in its way, and nobody else (queue.h says whom). What it is told
+ * is a hint: it looks again, for who went may have stood in the queue as well.
+ * Only if nobody else was before it, it tries at once. A predecessor that went
+ * between the listing and the watch is noticed by the answer that sets the
+ * watch. If there is no room for one more watch (watch.h), it looks again and
+ * again.
  *
  * By the simple recipe all who wait watch the one node, and when it goes each
  * lets a moment of its own pass, so that they don't all come at once.
@@ -20,13 +21,13 @@
 
 /* ---- its own place
  *
- * Who waits in line watches that, too: if somebody takes it away, it has to
- * stand in line anew, and not only when who is before it has gone. A watch that
- * was not set, for want of room or of an answer, is no harm: it is set when it
- * looks the next time. Room is for whom those wait for before that.
+ * Who waits in the queue watches that, too: if somebody takes it away, it has
+ * to stand in the queue anew, and not only when who is before it has gone. A
+ * watch that was not set, for want of room or of an answer, is no harm: it is
+ * set when it looks the next time. Room is for whom those wait for before that.
  */
 
-/* It is in line, and its place is not watched. */
+/* It is in the queue, and its place is not watched. */
 static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
                           struct hf__zk_own *own)
 {
@@ -35,7 +36,7 @@ static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
     return w->is_armed && !w->has_fired &&
            !hf__token_is_zero(&w->wish.ticket) &&
            (w->own_watch == NULL || !hf__zk_watch_is_set(w->own_watch)) &&
-           hf__zk_own_find(hf__zk_common(&s->front), &op, own) &&
+           hf__zk_own_find(hf__zk_common(&s->ref), &op, own) &&
            own->name[0] != '\0';
 }
 
@@ -54,8 +55,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     (void)hf__zk_name_path(s->url.chroot, &w->wish.key, folder);
     hf__zk_child_path(folder, own.name, path);
     hf__zk_watch_drop(w->own_watch); /* one that has fired says so for ever */
-    w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->front)
-                       ? hf__zk_watch_new(&s->front)
+    w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->ref)
+                       ? hf__zk_watch_new(&s->ref)
                        : NULL;
     if (w->own_watch == NULL) {
         return false;
@@ -70,7 +71,7 @@ static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
                            hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, n);
     int n_asked = 0;
     int r = HF_OK;
 
@@ -105,20 +106,20 @@ static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
 /* ---- looking */
 
 /* It was let in; of slots, one may have been left there by who is gone. */
-static bool can_enter(const struct hf__zk_line *line, int position,
+static bool can_enter(const struct hf__zk_queue *queue, int position,
                       const struct hf__zk_own *own)
 {
-    const struct hf__zk_claim *claim = &line->claims[position];
+    const struct hf__zk_claim *claim = &queue->claims[position];
 
     return claim->entry == HF__ENTRY_OPEN &&
            (claim->child.lock_mode.mode != HF__MODE_SLOTS ||
             own->slot_name[0] != '\0' ||
-            hf__zk_line_free_slot(line, position) >= 0);
+            hf__zk_queue_free_slot(queue, position) >= 0);
 }
 
-static int64_t look_ms(const struct hf__zk_line *line, int position)
+static int64_t look_ms(const struct hf__zk_queue *queue, int position)
 {
-    int before = position - line->n_in;
+    int before = position - queue->n_in;
 
     before = before < 1 ? 1 : before;
     return LOOK_MS * (int64_t)(before > LOOKS_MAX ? LOOKS_MAX : before);
@@ -126,46 +127,47 @@ static int64_t look_ms(const struct hf__zk_line *line, int position)
 
 /* By the listing, it may try; if not, it is known whom to watch. */
 static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
-                    const struct hf__zk_line *line)
+                    const struct hf__zk_queue *queue)
 {
     struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
-    struct hf__zk_ahead ahead;
+    struct hf__zk_predecessor ahead;
     struct hf__zk_own own;
     int position;
 
-    if (!hf__zk_own_find(hf__zk_common(&s->front), &op, &own)) {
+    if (!hf__zk_own_find(hf__zk_common(&s->ref), &op, &own)) {
         return true; /* it has to queue anew */
     }
-    position = hf__zk_line_find(line, own.name);
-    if (position < 0 || line->claims[position].entry == HF__ENTRY_MISFIT ||
-        line->has_lock || can_enter(line, position, &own)) {
-        if (position >= 0 && line->claims[position].entry == HF__ENTRY_OPEN) {
-            hf__zk_own_call(hf__zk_common(&s->front), &op.token, &op.key);
+    position = hf__zk_queue_find(queue, own.name);
+    if (position < 0 || queue->claims[position].entry == HF__ENTRY_MISFIT ||
+        queue->has_lock || can_enter(queue, position, &own)) {
+        if (position >= 0 && queue->claims[position].entry == HF__ENTRY_OPEN) {
+            hf__zk_own_call(hf__zk_common(&s->ref), &op.token, &op.key);
         }
         return true;
     }
-    ahead = hf__zk_line_ahead(line, position);
+    ahead = hf__zk_queue_predecessor(queue, position);
     w->sight = ahead.sight;
     w->is_next = position == 1;
     if (ahead.who >= 0) {
-        memcpy(w->ahead, line->claims[ahead.who].name,
-               strlen(line->claims[ahead.who].name) + 1);
+        memcpy(w->ahead, queue->claims[ahead.who].name,
+               strlen(queue->claims[ahead.who].name) + 1);
     }
     if (ahead.sight == HF__ZK_SEE_DATA) {
-        w->look_at = hf__after_ms(hf__now(), look_ms(line, position));
+        w->look_at = hf__after_ms(hf__now(), look_ms(queue, position));
     }
     return false;
 }
 
 /* The same of one that stands in no line: whoever has the name is another, or
  * it could enter. */
-static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
+static bool may_try_apart(struct hf__zk_wait *w,
+                          const struct hf__zk_queue *queue)
 {
-    enum hf__entry entry = hf__zk_line_would(line, w->wish.lock_mode);
-    const struct hf__zk_claim *first = line->claims;
+    enum hf__entry entry = hf__zk_queue_would(queue, w->wish.lock_mode);
+    const struct hf__zk_claim *first = queue->claims;
 
     w->sight = HF__ZK_SEE_ALL;
-    if (line->has_lock) {
+    if (queue->has_lock) {
         w->sight = HF__ZK_SEE_NODE;
         memcpy(w->ahead, HF__ZK_LOCK_NAME, sizeof HF__ZK_LOCK_NAME);
         return false;
@@ -173,7 +175,7 @@ static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
     if (entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT) {
         return true;
     }
-    return line->n_in > 0 && !hf__token_is_zero(&w->wish.token) &&
+    return queue->n_in > 0 && !hf__token_is_zero(&w->wish.token) &&
            first->child.lock_mode.mode != HF__MODE_SLOTS &&
            !hf__token_equal(&first->child.token, &w->wish.token);
 }
@@ -182,7 +184,7 @@ static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
 static int judge(struct hf__zk *s, struct hf__zk_wait *w,
                  const struct hf__zk_answer *a)
 {
-    HF_AUTO(hf__zk_line_fini) struct hf__zk_line line = {0};
+    HF_AUTO(hf__zk_queue_fini) struct hf__zk_queue queue = {0};
     bool has_ticket = !hf__token_is_zero(&w->wish.ticket);
 
     if (hf__zk_is_short(a->rc)) {
@@ -195,12 +197,13 @@ static int judge(struct hf__zk *s, struct hf__zk_wait *w,
         w->has_fired = !hf__zk_is_unknown(a->rc);
         return HF_OK;
     }
-    if (hf__zk_line_read(&line, a->names.list, a->rc == ZOK ? a->names.n : 0,
-                         hf__zk_next_sequence(a->stat.cversion,
-                                              a->stat.numChildren)) != HF_OK) {
+    if (hf__zk_queue_read(&queue, a->names.list, a->rc == ZOK ? a->names.n : 0,
+                          hf__zk_next_sequence(a->stat.cversion,
+                                               a->stat.numChildren)) != HF_OK) {
         return HF_ENOMEM;
     }
-    w->has_fired = has_ticket ? may_try(s, w, &line) : may_try_apart(w, &line);
+    w->has_fired =
+        has_ticket ? may_try(s, w, &queue) : may_try_apart(w, &queue);
     return HF_OK;
 }
 
@@ -270,7 +273,7 @@ static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
     }
     if (w->watch == NULL || hf__zk_watch_is_set(w->watch)) {
         hf__zk_watch_drop(w->watch);
-        w->watch = hf__zk_watch_new(&s->front);
+        w->watch = hf__zk_watch_new(&s->ref);
     }
     if (w->watch == NULL) {
         return HF_ENOMEM;
@@ -310,7 +313,7 @@ static int list_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
                     hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, n);
     char folder[HF__ZK_FOLDER_MAX];
     int r;
 
@@ -336,7 +339,7 @@ static int watch_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
                      hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, n);
     int r = HF_OK;
 
     if (calls == NULL) {
@@ -372,7 +375,7 @@ static void fire_next(struct hf__zk *s)
 
         if (w->is_armed && w->is_next && w->sight == HF__ZK_SEE_NODE &&
             hf__zk_watch_has_fired(w->watch)) {
-            hf__zk_own_call(hf__zk_common(&s->front), &w->wish.ticket,
+            hf__zk_own_call(hf__zk_common(&s->ref), &w->wish.ticket,
                             &w->wish.key);
             w->has_fired = true;
             w->is_armed = false;
@@ -425,7 +428,7 @@ static int look(struct hf__zk *s, hf__time deadline, hf_error *err)
     if (!must_look(p, now)) {
         return HF_OK;
     }
-    r = hf__zk_ready(&s->front, deadline, err);
+    r = hf__zk_ready(&s->ref, deadline, err);
     if (r != HF_OK) {
         return r;
     }
@@ -452,7 +455,7 @@ static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
     int r = HF_OK;
 
     while (r == HF_OK) {
-        unsigned seen = hf__parker_seen(&s->front.parker);
+        unsigned seen = hf__parker_seen(&s->ref.parker);
 
         fire_next(s);
         r = has_any_fired(p) ? (int)HF_OK : look(s, deadline, err);
@@ -461,9 +464,9 @@ static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
             break;
         }
         if (r == HF_OK && !must_look(p, hf__now())) {
-            hf__park(&s->front.parker, seen, next_look(p, deadline));
+            hf__park(&s->ref.parker, seen, next_look(p, deadline));
             has_slept = true;
-            r = hf__zk_is_over(&s->front, err);
+            r = hf__zk_is_over(&s->ref, err);
         }
     }
     if (has_slept && has_any_fired(p) && s->url.recipe == HF__ZK_SIMPLE) {
@@ -477,10 +480,10 @@ static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
 static int sleep_blindly(struct hf__zk *s, hf__time deadline)
 {
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS));
-    unsigned seen = hf__parker_seen(&s->front.parker);
+    unsigned seen = hf__parker_seen(&s->ref.parker);
 
     if (!hf__is_interrupted(&s->head)) {
-        hf__park(&s->front.parker, seen, until);
+        hf__park(&s->ref.parker, seen, until);
     }
     return HF_OK;
 }

@@ -64,9 +64,10 @@ static struct hf__zk_wait *find(const struct hf__zk_waits *p,
 {
     char id[HF__ZK_WISH_MAX];
     size_t length = write_id(id, wish);
-    struct hf__map_link *link = hf__map_find(&p->map, id, length);
+    struct hf__map_link *session = hf__map_find(&p->map, id, length);
 
-    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__zk_wait, in_map);
+    return session == NULL ? NULL
+                           : HF__ELEMENT(session, struct hf__zk_wait, in_map);
 }
 
 /* HF_OK or HF_ENOMEM. */
@@ -182,6 +183,6 @@ void hf__zk_waits_tell(const struct hf__zk_waits *p, struct hf__watch *wishes[],
 void hf__zk_pause(struct hf__zk *s, hf__time until)
 {
     while (hf__before(hf__now(), until) && !hf__is_interrupted(&s->head)) {
-        hf__park(&s->front.parker, hf__parker_seen(&s->front.parker), until);
+        hf__park(&s->ref.parker, hf__parker_seen(&s->ref.parker), until);
     }
 }

@@ -7,8 +7,8 @@
 #ifndef HF_BACKEND_ZOOKEEPER_WAITS_H
 #define HF_BACKEND_ZOOKEEPER_WAITS_H
 
-#include "src/backend/zookeeper/line.h"
 #include "src/backend/zookeeper/own.h"
+#include "src/backend/zookeeper/queue.h"
 #include "src/backend/zookeeper/zookeeper.h"
 
 /* A key, a ticket, and of who has none what was seen: a token, a fence and a
@@ -22,7 +22,7 @@ struct hf__zk_wait {
     struct hf__watch wish;    /* of the call before, its key in `bytes` */
     char bytes[HF__KEY_MAX];
     struct hf__zk_watch *watch;
-    struct hf__zk_watch *own_watch; /* of its place in line; or NULL */
+    struct hf__zk_watch *own_watch; /* of its place in the queue; or NULL */
     enum hf__zk_sight sight;        /* what the watch is set on */
     char ahead[HF__ZK_CHILD_MAX];
     bool is_next; /* nobody else is before it */

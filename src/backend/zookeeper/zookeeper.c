@@ -7,14 +7,14 @@
  * is made and the folder listed right behind it, for the server keeps the order
  * of one session's requests. The names of a batch differ, so the order of the
  * kinds can't be seen. What all recipes share: who stands at a name is who has
- * an ephemeral child there, made by the session of the link; the lease is the
- * session's. Nothing that is granted rests on what this process remembers but
- * whose child it is. Called as backend.h says.
+ * an ephemeral child there, made by the session of the session; the lease is
+ * the session's. Nothing that is granted rests on what this process remembers
+ * but whose child it is. Called as backend.h says.
  */
 #include "src/backend/zookeeper/zookeeper.h"
 #include "src/backend/registry.h"
-#include "src/backend/zookeeper/place.h"
 #include "src/backend/zookeeper/steps.h"
+#include "src/backend/zookeeper/url.h"
 #include "src/base/error.h"
 #include "src/base/secret.h"
 
@@ -180,7 +180,7 @@ static bool has_lease(const struct hf__op *op)
 static int await_another(struct hf__zk *s, unsigned connection,
                          hf__time deadline, hf_error *err)
 {
-    struct hf__zk_front *f = &s->front;
+    struct hf__zk_ref *f = &s->ref;
 
     for (;;) {
         unsigned seen = hf__parker_seen(&f->parker);
@@ -197,7 +197,7 @@ static int await_another(struct hf__zk *s, unsigned connection,
 
 static int let_pass(struct hf__zk *s, hf__time until)
 {
-    struct hf__zk_front *f = &s->front;
+    struct hf__zk_ref *f = &s->ref;
 
     while (hf__before(hf__now(), until)) {
         unsigned seen = hf__parker_seen(&f->parker);
@@ -216,7 +216,7 @@ static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
                          hf_error *err)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, 1);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, 1);
     hf__time sent = hf__now();
 
     if (calls == NULL) {
@@ -227,8 +227,7 @@ static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
         return false;
     }
     int rc = hf__zk_answer(calls, 0)->rc;
-    hf__time due =
-        hf__zk_provable_from(&s->front, from, s->head.facts.lease_us);
+    hf__time due = hf__zk_provable_from(&s->ref, from, s->head.facts.lease_us);
     return hf__zk_shows_life(rc) && !hf__before(sent, due);
 }
 
@@ -236,7 +235,7 @@ static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
 static int find_evidence(struct hf__zk *s, hf__time from, hf__time deadline,
                          hf_error *err)
 {
-    struct hf__zk_front *f = &s->front;
+    struct hf__zk_ref *f = &s->ref;
     unsigned connection = hf__zk_connection(f);
     bool is_connected = hf__zk_is_connected(f);
     hf__time due = hf__zk_provable_from(f, from, s->head.facts.lease_us);
@@ -269,7 +268,7 @@ static bool is_proven(struct hf__zk *s, struct hf__op *ops[], int n,
 {
     int64_t lease_us = s->head.facts.lease_us;
     hf__time sent = ops[0]->sent;
-    hf__time from = hf__zk_proven_from(&s->front, sent, lease_us);
+    hf__time from = hf__zk_proven_from(&s->ref, sent, lease_us);
 
     if (s->is_alone || !hf__before(from, sent)) {
         return true;
@@ -302,10 +301,10 @@ int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
     if (!is_any) {
         return HF_OK;
     }
-    bool is_believed = hf__zk_is_over(&s->front, err) == HF_OK &&
+    bool is_believed = hf__zk_is_over(&s->ref, err) == HF_OK &&
                        is_proven(s, ops, n, deadline, err);
     /* What ended it meanwhile may have made all older than it was. */
-    int r = hf__zk_is_over(&s->front, err);
+    int r = hf__zk_is_over(&s->ref, err);
 
     for (int i = 0; i < n && (r != HF_OK || !is_believed); i++) {
         if (has_lease(ops[i])) {
@@ -432,9 +431,8 @@ static int zk_open(void *state, const struct hf__url *url, const char *allow,
     target.timeout_ms = s->url.timeout_ms;
     target.io_timeout_ms = io_timeout_ms(url);
     target.password = secret.is_given ? secret.text : NULL;
-    r = r == HF_OK
-            ? hf__zk_front_open(&s->front, &s->head, &target, deadline, err)
-            : r;
+    r = r == HF_OK ? hf__zk_ref_open(&s->ref, &s->head, &target, deadline, err)
+                   : r;
     return r == HF_OK ? hf__zk_facts(s, deadline, err) : r;
 }
 
@@ -444,14 +442,14 @@ static void zk_close(void *state)
 
     hf__zk_wait_fini(s);
     hf__zk_listen_fini(s);
-    hf__zk_front_close(&s->front);
+    hf__zk_ref_close(&s->ref);
 }
 
 static void zk_interrupt(void *state)
 {
     struct hf__zk *s = state;
 
-    hf__zk_front_wake(&s->front);
+    hf__zk_ref_wake(&s->ref);
 }
 
 #define CAPS_SIMPLE                                                            \

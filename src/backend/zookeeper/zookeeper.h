@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the store zookeeper://, as the files of this folder share it.
- * zookeeper.c opens and closes, reads the URL and executes, link.c has the
+ * zookeeper.c opens and closes, reads the URL and executes, session.c has the
  * session with the server, which all sessions of one client share, request.c
  * and send.c ask, errors.c says what codes mean, check.c judges the server.
  *
@@ -13,7 +13,7 @@
 #include "src/backend/cell.h"
 #include "src/backend/zookeeper/call.h"
 #include "src/backend/zookeeper/errors.h"
-#include "src/backend/zookeeper/place.h"
+#include "src/backend/zookeeper/url.h"
 
 struct hf__zk_listened;
 struct hf__zk_waits;
@@ -26,7 +26,7 @@ struct hf__zk_keepalive {
 
 struct hf__zk {
     struct hf__head head;
-    struct hf__zk_front front;
+    struct hf__zk_ref ref;
     struct hf__zk_url url;
     int members;   /* of the ensemble; 1: or not known */
     bool is_alone; /* it is, and said so */
@@ -53,7 +53,8 @@ int hf__zk_cell(void *state, struct hf__cell_op *op, hf__time deadline,
  * one's? Reads its state. */
 #define HF__ZK_TOMBSTONE 45
 bool hf__zk_cell_read(const struct hf__zk_answer *, struct hf__cell_state *);
-/* Free s->waits and s->listened; the front is still open, if it ever was. */
+/* Free s->waits and s->listened; the reference is still open, if it ever
+ * was. */
 void hf__zk_wait_fini(struct hf__zk *s);
 void hf__zk_listen_fini(struct hf__zk *s);
 /* Sleep until then, or an interrupt. */

@@ -36,13 +36,13 @@ TEST(requests_of_one_pipeline_are_applied_in_their_order)
 TEST(a_node_of_ours_has_our_session)
 {
     MET(s);
-    EXPECT_IS(hf__zk_timeout_ms(&s.front), LIFE_MS);
+    EXPECT_IS(hf__zk_timeout_ms(&s.ref), LIFE_MS);
     CALLS(calls) = calls_of(&s, 1);
     hf__zk_create(calls, 0, under("n-"), NULL, -1, ZOO_EPHEMERAL_SEQUENTIAL);
     await(calls);
     EXPECT_TEXT(hf__zk_answer(calls, 0)->text, under("n-0000000000"));
     EXPECT_IS(hf__zk_answer(calls, 0)->stat.ephemeralOwner,
-              hf__zk_session(&s.front));
+              hf__zk_session_id(&s.ref));
 }
 
 TEST(what_is_refused_is_told_with_server_path_and_remedy)
@@ -59,7 +59,7 @@ TEST(what_is_refused_is_told_with_server_path_and_remedy)
     await(calls);
     EXPECT_NOT(rc_of(calls, 1), ZOK);
     EXPECT_IS(
-        hf__zk_fail(&s.front, hf__zk_answer(calls, 0), "no path", true, &err),
+        hf__zk_fail(&s.ref, hf__zk_answer(calls, 0), "no path", true, &err),
         HF_EINVAL);
     EXPECT_HAS(err.text, hosts_of(hf__zookeeper_shared()));
     EXPECT_HAS(err.text, "no path");
@@ -90,7 +90,7 @@ TEST(who_may_change_a_node_is_told)
     hf__zk_get(foreign, 0, under("hers"), NULL);
     await(foreign);
     EXPECT_IS(rc_of(foreign, 0), ZNOAUTH);
-    EXPECT_IS(hf__zk_fail(&s.front, hf__zk_answer(foreign, 0), under("hers"),
+    EXPECT_IS(hf__zk_fail(&s.ref, hf__zk_answer(foreign, 0), under("hers"),
                           false, &s.error),
               HF_EAUTH);
     EXPECT_HAS(s.error.text, "/hers");
@@ -108,7 +108,7 @@ TEST(a_watch_fires_once_and_may_be_set_again)
     MET(s);
     const char *path = under("w");
 
-    WATCH(watch) = hf__zk_watch_new(&s.front);
+    WATCH(watch) = hf__zk_watch_new(&s.ref);
     CALLS(calls) = calls_of(&s, 3);
     /* On a node that is not there: only exists sets it. */
     hf__zk_get(calls, 0, path, watch);
@@ -130,7 +130,7 @@ TEST(a_watch_fires_once_and_may_be_set_again)
 }
 
 struct sleeper {
-    struct hf__zk_front *front;
+    struct hf__zk_ref *ref;
     const struct hf__zk_watch *watch;
 };
 
@@ -139,12 +139,12 @@ static void sleep_until_fired(void *arg)
     const struct sleeper *who = arg;
 
     for (;;) {
-        unsigned seen = hf__parker_seen(&who->front->parker);
+        unsigned seen = hf__parker_seen(&who->ref->parker);
 
         if (hf__zk_watch_has_fired(who->watch)) {
             break;
         }
-        hf__park(&who->front->parker, seen, HF__NEVER);
+        hf__park(&who->ref->parker, seen, HF__NEVER);
     }
 }
 
@@ -153,11 +153,11 @@ TEST(a_watch_on_children_unparks_its_front)
 {
     MET(s);
     SIDE(other);
-    struct sleeper who = {.front = &s.front};
+    struct sleeper who = {.ref = &s.ref};
     struct hf__test_thread *thread;
 
     EXPECT_IS(meet(&other, hf__zookeeper_shared(), 1), HF_OK);
-    WATCH(watch) = hf__zk_watch_new(&s.front);
+    WATCH(watch) = hf__zk_watch_new(&s.ref);
     CALLS(calls) = calls_of(&s, 1);
     hf__zk_children(calls, 0, hf__zookeeper_test_chroot(), watch);
     await(calls);
@@ -177,23 +177,23 @@ TEST(a_watch_that_is_let_go_of_is_forgotten)
     size_t spare;
 
     EXPECT_IS(create(&s, path, ZOO_EPHEMERAL), ZOK);
-    spare = hf__zk_watch_spare(&s.front);
+    spare = hf__zk_watch_spare(&s.ref);
     for (int i = 0; i < 2; i++) {
         CALLS(calls) = calls_of(&s, 2);
 
-        watch = hf__zk_watch_new(&s.front);
+        watch = hf__zk_watch_new(&s.ref);
         EXPECT(watch != NULL);
         hf__zk_get(calls, 0, path, watch);
         if (i == 0) {
             await(calls);
             EXPECT(hf__zk_watch_is_on(watch, path, false));
             EXPECT(!hf__zk_watch_is_on(watch, path, true));
-            EXPECT_IS(hf__zk_watch_spare(&s.front),
+            EXPECT_IS(hf__zk_watch_spare(&s.ref),
                       spare - hf__zk_watch_size(path));
         }
         hf__zk_watch_drop(watch);
         await(calls);
-        EXPECT_IS(hf__zk_watch_spare(&s.front), spare);
+        EXPECT_IS(hf__zk_watch_spare(&s.ref), spare);
     }
 }
 
@@ -204,7 +204,7 @@ TEST(a_watch_outlives_who_waited)
     MET(s);
     for (int i = 0; i < 50; i++) {
         CALLS(calls) = calls_of(&s, 2);
-        struct hf__zk_watch *watch = hf__zk_watch_new(&s.front);
+        struct hf__zk_watch *watch = hf__zk_watch_new(&s.ref);
 
         EXPECT(watch != NULL);
         EXPECT_IS(create(&s, under("w"), ZOO_EPHEMERAL), ZOK);
@@ -224,7 +224,7 @@ TEST(a_quota_that_is_used_up_is_told_with_what_helps)
     MET(s);
     struct hf__zk_answer answer = {.rc = -125, .was_sent = true};
 
-    EXPECT_IS(hf__zk_fail(&s.front, &answer, "/locks", true, &s.error),
+    EXPECT_IS(hf__zk_fail(&s.ref, &answer, "/locks", true, &s.error),
               HF_EUNAVAIL);
     EXPECT_HAS(s.error.text, "quota");
     EXPECT_HAS(s.error.text, "setquota");

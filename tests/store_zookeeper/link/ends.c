@@ -4,7 +4,7 @@
  * ended by us, whatever is short or under way at that moment; and nobody waits
  * long for a server that is silent.
  */
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_zookeeper/link/side.h"
 
@@ -190,16 +190,16 @@ TEST_WITHIN(30, a_handle_that_was_let_in_is_not_given_up)
     SIDE(s);
 
     EXPECT_IS(meet_by(&s, p, 0), HF_OK);
-    int64_t session = hf__zk_session(&s.front);
+    int64_t session = hf__zk_session_id(&s.ref);
     hf__proxy_hold(p, HF__TO_CLIENT);
     hf__proxy_hold(p, HF__TO_SERVER);
     hf__proxy_cut(p, HF__RESET);
-    UNTIL(!hf__zk_is_connected(&s.front));
-    EXPECT_IS(hf__zk_start_elsewhere(s.front.link, &target, NULL), HF_OK);
+    UNTIL(!hf__zk_is_connected(&s.ref));
+    EXPECT_IS(hf__zk_start_elsewhere(s.ref.session, &target, NULL), HF_OK);
     hf__proxy_heal(p);
-    EXPECT_IS(hf__zk_ready(&s.front, hf__after_ms(hf__now(), 5000), &s.error),
+    EXPECT_IS(hf__zk_ready(&s.ref, hf__after_ms(hf__now(), 5000), &s.error),
               HF_OK);
-    EXPECT(hf__zk_session(&s.front) == session);
+    EXPECT(hf__zk_session_id(&s.ref) == session);
 }
 
 TEST(a_session_that_is_not_needed_is_ended_though_calls_were_interrupted)
@@ -217,7 +217,7 @@ TEST_WITHIN(30, a_link_that_was_cut_keeps_no_session_alive)
 {
     MET(s);
     own(&s, under("mine"));
-    hf__zk_cut(s.front.link);
+    hf__zk_cut(s.ref.session);
     hf__test_pause_ms(LIFE_MS / 4);
     EXPECT_SAFE(is_there("mine"));
     int64_t from = hf__test_now_ms();
@@ -244,8 +244,8 @@ TEST_WITHIN(60, it_ends_although_a_handshake_was_under_way)
                                                .action = HF__SILENCE});
     hf__proxy_cut(p, HF__CLOSE);
     EXPECT(hf__proxy_wait_hits(p, 1, 20000));
-    hf__zk_move(s.front.link, HF__ZK_STRAYED);
-    hf__zk_abandon(&s.front);
+    hf__zk_move(s.ref.session, HF__ZK_STRAYED);
+    hf__zk_abandon(&s.ref);
     hf__proxy_heal(p);
     int64_t start = hf__test_now_ms();
     while (hf__zookeeper_sessions(server) > 0) {

@@ -3,7 +3,7 @@
  * What a link knows of when its leader has heard of it: at first by being
  * made, then by what was answered, and anew by each connection.
  */
-#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/internal.h"
 #include "src/backend/zookeeper/zookeeper.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_zookeeper/link/side.h"
@@ -19,7 +19,7 @@ static void meet_as(struct side *a, uint64_t client,
                                          .timeout_ms = TIMEOUT_MS};
 
     EXPECT_IS(meet_at(a, &target, client, 10000), HF_OK);
-    EXPECT_IS(hf__zk_timeout_ms(&a->front), TIMEOUT_MS);
+    EXPECT_IS(hf__zk_timeout_ms(&a->ref), TIMEOUT_MS);
 }
 
 static void exchange(struct side *a)
@@ -32,7 +32,7 @@ static void exchange(struct side *a)
 
 static int64_t ms_until_proof(struct side *a, hf__time from)
 {
-    return hf__ms_until(hf__zk_provable_from(&a->front, from, LEASE_US), from);
+    return hf__ms_until(hf__zk_provable_from(&a->ref, from, LEASE_US), from);
 }
 
 TEST_WITHIN(60, an_answer_is_evidence_a_quarter_of_the_time_later)
@@ -48,7 +48,7 @@ TEST_WITHIN(60, an_answer_is_evidence_a_quarter_of_the_time_later)
     later = hf__after_ms(made, TIMEOUT_MS / 3 - 500);
     EXPECT_IS(ms_until_proof(&a, later), 0);
     later = hf__after_ms(made, TIMEOUT_MS / 3);
-    EXPECT(hf__is_never(hf__zk_provable_from(&a.front, later, LEASE_US)));
+    EXPECT(hf__is_never(hf__zk_provable_from(&a.ref, later, LEASE_US)));
     hf__test_pause_ms(TIMEOUT_MS / 3);
     later = hf__now();
     exchange(&a);
@@ -59,8 +59,8 @@ TEST_WITHIN(60, an_answer_is_evidence_a_quarter_of_the_time_later)
 
 static void await_connection(struct side *a, unsigned before)
 {
-    UNTIL_WITHIN(30000, hf__zk_connection(&a->front) != before);
-    EXPECT_IS(hf__zk_ready(&a->front, hf__after_ms(hf__now(), 10000), NULL),
+    UNTIL_WITHIN(30000, hf__zk_connection(&a->ref) != before);
+    EXPECT_IS(hf__zk_ready(&a->ref, hf__after_ms(hf__now(), 10000), NULL),
               HF_OK);
 }
 
@@ -74,24 +74,24 @@ TEST_WITHIN(60, another_connection_is_evidence_at_once)
 
     meet_as(&b, 2, s);
     meet_as(&a, 1, s);
-    session = hf__zk_session(&a.front);
+    session = hf__zk_session_id(&a.ref);
     for (int i = 0; i < 3; i++) {
-        unsigned connection = hf__zk_connection(&a.front);
-        unsigned others = hf__zk_connection(&b.front);
+        unsigned connection = hf__zk_connection(&a.ref);
+        unsigned others = hf__zk_connection(&b.ref);
 
         exchange(&a);
-        EXPECT(hf__zk_reconnect(&a.front, connection));
+        EXPECT(hf__zk_reconnect(&a.ref, connection));
         await_connection(&a, connection);
         EXPECT_IS(ms_until_proof(&a, hf__now()), 0);
-        EXPECT_IS(hf__zk_connection(&b.front), others);
+        EXPECT_IS(hf__zk_connection(&b.ref), others);
         /* It is over, and the one after it is not cut for it. */
-        EXPECT(hf__zk_reconnect(&a.front, connection));
+        EXPECT(hf__zk_reconnect(&a.ref, connection));
         EXPECT_IS(look(&a, "/"), ZOK);
     }
-    EXPECT_IS(hf__zk_session(&a.front), session);
+    EXPECT_IS(hf__zk_session_id(&a.ref), session);
 }
 
-static void be_silent_since(struct hf__zk_link *link, hf__time then,
+static void be_silent_since(struct hf__zk_session *link, hf__time then,
                             hf__time cut)
 {
     HF_SCOPED_LOCK(&link->mutex);
@@ -108,17 +108,17 @@ TEST_WITHIN(60, a_silent_connection_is_cut_once_in_a_third_of_the_time)
     SIDE(a);
 
     meet_as(&a, 1, s);
-    unsigned connection = hf__zk_connection(&a.front);
-    atomic_store(&a.front.link->n_addresses, 2);
+    unsigned connection = hf__zk_connection(&a.ref);
+    atomic_store(&a.ref.session->n_addresses, 2);
     hf__time then = hf__after_ms(hf__now(), -(TIMEOUT_MS / 7));
-    be_silent_since(a.front.link, then, then);
-    hf__time due = hf__zk_mind_silence(&a.front, then);
+    be_silent_since(a.ref.session, then, then);
+    hf__time due = hf__zk_mind_silence(&a.ref, then);
     EXPECT_IS(hf__between_ns(then, due), TIMEOUT_MS / 3 * HF__MS);
     EXPECT_IS(look(&a, "/"), ZOK);
-    EXPECT_IS(hf__zk_connection(&a.front), connection);
+    EXPECT_IS(hf__zk_connection(&a.ref), connection);
     then = hf__after_ms(hf__now(), -(TIMEOUT_MS / 3));
-    be_silent_since(a.front.link, then, then);
-    (void)hf__zk_mind_silence(&a.front, then);
+    be_silent_since(a.ref.session, then, then);
+    (void)hf__zk_mind_silence(&a.ref, then);
     await_connection(&a, connection);
 }
 
@@ -135,16 +135,16 @@ TEST_WITHIN(60, a_lone_server_is_waited_for_as_long_as_who_asks_it_waits)
                                              .io_timeout_ms = io_ms};
 
         EXPECT_IS(meet_at(&a, &target, 1, 10000), HF_OK);
-        unsigned connection = hf__zk_connection(&a.front);
+        unsigned connection = hf__zk_connection(&a.ref);
         hf__time then = hf__after_ms(hf__now(), -(TIMEOUT_MS / 7));
-        be_silent_since(a.front.link, then, (hf__time){0});
-        hf__time due = hf__zk_mind_silence(&a.front, then);
+        be_silent_since(a.ref.session, then, (hf__time){0});
+        hf__time due = hf__zk_mind_silence(&a.ref, then);
         EXPECT_IS(hf__between_ns(then, due), limit_ms * HF__MS);
         EXPECT_IS(look(&a, "/"), ZOK);
-        EXPECT_IS(hf__zk_connection(&a.front), connection);
+        EXPECT_IS(hf__zk_connection(&a.ref), connection);
         then = hf__after_ms(hf__now(), -limit_ms);
-        be_silent_since(a.front.link, then, (hf__time){0});
-        (void)hf__zk_mind_silence(&a.front, then);
+        be_silent_since(a.ref.session, then, (hf__time){0});
+        (void)hf__zk_mind_silence(&a.ref, then);
         await_connection(&a, connection);
     }
 }
@@ -155,7 +155,7 @@ static void heal_soon(void *arg)
     hf__proxy_heal(arg);
 }
 
-static void exchange_by(struct hf__zk_front *f)
+static void exchange_by(struct hf__zk_ref *f)
 {
     CALLS(calls) = hf__zk_calls_new(f, 1);
 
@@ -164,7 +164,7 @@ static void exchange_by(struct hf__zk_front *f)
     await(calls);
 }
 
-static void lose_connection(struct hf__zk_front *f, struct hf__proxy *p)
+static void lose_connection(struct hf__zk_ref *f, struct hf__proxy *p)
 {
     hf__proxy_hold(p, HF__TO_CLIENT);
     hf__proxy_hold(p, HF__TO_SERVER);
@@ -181,8 +181,8 @@ static void prove_while_away(struct hf__zk *zk, struct hf__proxy *p,
     struct hf__op *ops[] = {&op};
     struct hf__test_thread *healer = NULL;
 
-    exchange_by(&zk->front);
-    lose_connection(&zk->front, p);
+    exchange_by(&zk->ref);
+    lose_connection(&zk->ref, p);
     op.sent = hf__now();
     op.result = HF_OK;
     if (is_healed) {
@@ -214,15 +214,15 @@ static void open_behind(struct behind *b, const struct hf__zookeeper *s)
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d", hf__proxy_port(b->proxy));
     b->zk.head.client = 1;
     b->zk.head.generation = 1;
-    EXPECT_IS(hf__zk_front_open(&b->zk.front, &b->zk.head, &target,
-                                hf__after_ms(hf__now(), 10000), &err),
+    EXPECT_IS(hf__zk_ref_open(&b->zk.ref, &b->zk.head, &target,
+                              hf__after_ms(hf__now(), 10000), &err),
               HF_OK);
     b->zk.head.facts.lease_us = LEASE_US;
 }
 
 static void close_behind(struct behind *b)
 {
-    hf__zk_front_close(&b->zk.front);
+    hf__zk_ref_close(&b->zk.ref);
     hf__proxy_free(b->proxy);
 }
 
@@ -242,7 +242,7 @@ TEST_WITHIN(60, a_lease_is_proven_by_the_connection_that_is_coming)
  * how much earlier than its write a lease counts. */
 static int64_t lateness(struct hf__zk *zk, int64_t sent_ms, int64_t answered_ms)
 {
-    struct hf__zk_link *link = zk->front.link;
+    struct hf__zk_session *link = zk->ref.session;
     hf_error err = HF_ERROR_INIT;
     hf__time write = hf__now();
     struct hf__op op = {.kind = HF__OP_RENEW, .sent = write, .err = &err};
@@ -270,15 +270,15 @@ TEST_WITHIN(60, on_a_slow_network_a_lease_counts_from_earlier)
     unsigned connection;
 
     open_behind(&b, s);
-    connection = hf__zk_connection(&b.zk.front);
+    connection = hf__zk_connection(&b.zk.ref);
     EXPECT_SAFE_IS(lateness(&b.zk, THIRD, QUARTER), 0);
     EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 500, QUARTER), 500);
-    EXPECT_IS(hf__zk_connection(&b.zk.front), connection);
+    EXPECT_IS(hf__zk_connection(&b.zk.ref), connection);
     /* It was not told on yet; or is too old to be of use. */
     EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 500, QUARTER - 10), 0);
-    EXPECT_NOT(hf__zk_connection(&b.zk.front), connection);
-    connection = hf__zk_connection(&b.zk.front);
+    EXPECT_NOT(hf__zk_connection(&b.zk.ref), connection);
+    connection = hf__zk_connection(&b.zk.ref);
     EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 1010, QUARTER), 0);
-    EXPECT_NOT(hf__zk_connection(&b.zk.front), connection);
+    EXPECT_NOT(hf__zk_connection(&b.zk.ref), connection);
     close_behind(&b);
 }

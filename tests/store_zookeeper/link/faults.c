@@ -16,8 +16,7 @@ enum { MARGIN_MS = 3000 };
 static int ready(struct side *s, int64_t within_ms)
 {
     s->error = (hf_error)HF_ERROR_INIT;
-    return hf__zk_ready(&s->front, hf__after_ms(hf__now(), within_ms),
-                        &s->error);
+    return hf__zk_ready(&s->ref, hf__after_ms(hf__now(), within_ms), &s->error);
 }
 
 static int await_within(struct side *s, struct hf__zk_calls *calls,
@@ -43,13 +42,13 @@ TEST_WITHIN(60, a_session_outlives_its_server)
                                    .timeout_ms = 20000};
 
     EXPECT_IS(meet_at(&s, &target, 1, 10000), HF_OK);
-    int64_t session = hf__zk_session(&s.front);
+    int64_t session = hf__zk_session_id(&s.ref);
     EXPECT_IS(create(&s, "/mine", ZOO_EPHEMERAL), ZOK);
     hf__zookeeper_kill(server);
     await_away(&s);
     hf__zookeeper_restart(server, NULL);
     EXPECT_IS(ready(&s, 20000), HF_OK);
-    EXPECT_IS(hf__zk_session(&s.front), session);
+    EXPECT_IS(hf__zk_session_id(&s.ref), session);
     EXPECT_IS(look(&s, "/mine"), ZOK);
 }
 
@@ -142,7 +141,7 @@ TEST_WITHIN(60, a_late_answer_finds_nobody)
     hf__zookeeper_pause(server);
     for (int i = 0; i < 20; i++) {
         CALLS(calls) = calls_of(&s, 3);
-        WATCH(watch) = hf__zk_watch_new(&s.front);
+        WATCH(watch) = hf__zk_watch_new(&s.ref);
         int64_t from = hf__test_now_ms();
 
         hf__zk_create(calls, 0, "/late-", "x", 1, ZOO_EPHEMERAL_SEQUENTIAL);
@@ -151,12 +150,12 @@ TEST_WITHIN(60, a_late_answer_finds_nobody)
         EXPECT_SOON(hf__test_now_ms() - from, 20 + MARGIN_MS);
         EXPECT_IS(rc_of(calls, 0), HF__ZK_PENDING);
         EXPECT(hf__zk_answer(calls, 0)->was_sent);
-        EXPECT_IS(hf__zk_fail(&s.front, hf__zk_answer(calls, 0), "/late", true,
+        EXPECT_IS(hf__zk_fail(&s.ref, hf__zk_answer(calls, 0), "/late", true,
                               &s.error),
                   HF_EUNKNOWN);
-        EXPECT_IS(hf__zk_fail(&s.front, hf__zk_answer(calls, 1), "/", false,
-                              &s.error),
-                  HF_EUNAVAIL);
+        EXPECT_IS(
+            hf__zk_fail(&s.ref, hf__zk_answer(calls, 1), "/", false, &s.error),
+            HF_EUNAVAIL);
     }
     hf__zookeeper_resume(server);
     CALLS(calls) = calls_of(&s, 1);
@@ -177,7 +176,7 @@ TEST_WITHIN(60, leaving_with_requests_under_way)
                                        .io_timeout_ms = 600};
 
         EXPECT_IS(meet_at(&s, &target, 1, 10000), HF_OK);
-        WATCH(watch) = hf__zk_watch_new(&s.front);
+        WATCH(watch) = hf__zk_watch_new(&s.ref);
         CALLS(first) = calls_of(&s, 1);
         hf__zk_children(first, 0, "/", watch);
         await(first);
@@ -205,8 +204,8 @@ TEST_WITHIN(60, leaving_with_requests_under_way)
 static void expire(struct side *s)
 {
     EXPECT(hf__zookeeper_expire(hf__zookeeper_shared(),
-                                hf__zk_session(&s->front)));
-    UNTIL(hf__zk_is_over(&s->front, &s->error) != HF_OK);
+                                hf__zk_session_id(&s->ref)));
+    UNTIL(hf__zk_is_over(&s->ref, &s->error) != HF_OK);
 }
 
 TEST(a_session_that_expired_is_over_and_the_next_front_has_a_new_one)
@@ -217,7 +216,7 @@ TEST(a_session_that_expired_is_over_and_the_next_front_has_a_new_one)
 
     EXPECT_IS(meet(&waiting, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(create(&s, under("mine"), ZOO_EPHEMERAL), ZOK);
-    int64_t session = hf__zk_session(&s.front);
+    int64_t session = hf__zk_session_id(&s.ref);
     expire(&s);
     EXPECT_IS(ready(&s, 1000), HF_EUNAVAIL);
     EXPECT_HAS(s.error.text, "ended the session");
@@ -226,7 +225,7 @@ TEST(a_session_that_expired_is_over_and_the_next_front_has_a_new_one)
     hf__zk_exists(calls, 0, "/", NULL);
     EXPECT_IS(rc_of(calls, 0), ZINVALIDSTATE);
     EXPECT_IS(meet(&next, hf__zookeeper_shared(), 1), HF_OK);
-    EXPECT_NOT(hf__zk_session(&next.front), session);
+    EXPECT_NOT(hf__zk_session_id(&next.ref), session);
     EXPECT_IS(look(&next, under("mine")), ZNONODE);
 }
 
@@ -254,7 +253,7 @@ static void end_session(void *arg)
 
     hf__test_pause_ms(100);
     EXPECT(hf__zookeeper_expire(hf__zookeeper_shared(),
-                                hf__zk_session(&s->front)));
+                                hf__zk_session_id(&s->ref)));
 }
 
 /* Whoever waits for what a watch tells is woken by the end of all. */
@@ -262,11 +261,11 @@ TEST(the_end_of_a_session_wakes_who_waits)
 {
     MET(s);
     struct hf__test_thread *thread = hf__test_start(end_session, &s);
-    while (hf__zk_is_over(&s.front, &s.error) == HF_OK) {
-        unsigned seen = hf__parker_seen(&s.front.parker);
+    while (hf__zk_is_over(&s.ref, &s.error) == HF_OK) {
+        unsigned seen = hf__parker_seen(&s.ref.parker);
 
-        if (hf__zk_is_over(&s.front, &s.error) == HF_OK) {
-            hf__park(&s.front.parker, seen, HF__NEVER);
+        if (hf__zk_is_over(&s.ref, &s.error) == HF_OK) {
+            hf__park(&s.ref.parker, seen, HF__NEVER);
         }
     }
     hf__test_join(thread);
@@ -291,7 +290,7 @@ TEST_WITHIN(60, who_is_refused_is_told_so)
     while (r == HF_OK) {
         EXPECT_SOON(hf__test_now_ms() - from, 5000);
         hf__test_pause_ms(1);
-        r = hf__zk_is_over(&s.front, &s.error);
+        r = hf__zk_is_over(&s.ref, &s.error);
     }
     EXPECT_IS(r, HF_EAUTH);
     EXPECT_SOON(hf__test_now_ms() - from, 5000);

@@ -58,8 +58,8 @@ TEST_WITHIN(60, sixty_fronts_of_a_client_are_one_session)
         hf__test_join(crowd.threads[i]);
     }
     for (int i = 1; i < MANY; i++) {
-        EXPECT_IS(hf__zk_session(&crowd.sides[i].front),
-                  hf__zk_session(&crowd.sides[0].front));
+        EXPECT_IS(hf__zk_session_id(&crowd.sides[i].ref),
+                  hf__zk_session_id(&crowd.sides[0].ref));
     }
     EXPECT_IS(hf__zookeeper_sessions(server), 1);
     for (int i = 0; i < MANY; i++) {
@@ -76,8 +76,8 @@ TEST(clients_and_whoever_is_none_have_links_of_their_own)
 
     EXPECT_IS(meet(&b, hf__zookeeper_shared(), 0), HF_OK);
     EXPECT_IS(meet(&c, hf__zookeeper_shared(), 0), HF_OK);
-    EXPECT_NOT(hf__zk_session(&a.front), hf__zk_session(&b.front));
-    EXPECT_NOT(hf__zk_session(&b.front), hf__zk_session(&c.front));
+    EXPECT_NOT(hf__zk_session_id(&a.ref), hf__zk_session_id(&b.ref));
+    EXPECT_NOT(hf__zk_session_id(&b.ref), hf__zk_session_id(&c.ref));
 }
 
 static bool is_there(const char *name)
@@ -177,7 +177,7 @@ TEST(a_forked_child_has_no_part_in_its_parent_s_link)
 {
     MET(s);
     EXPECT_IS(create(&s, under("mine"), ZOO_EPHEMERAL), ZOK);
-    int64_t session = hf__zk_session(&s.front);
+    int64_t session = hf__zk_session_id(&s.ref);
     pid_t child = fork();
     if (child == 0) {
         SIDE(own_side);
@@ -186,14 +186,14 @@ TEST(a_forked_child_has_no_part_in_its_parent_s_link)
             _exit(0);
         }
         EXPECT_IS(meet(&own_side, hf__zookeeper_shared(), 1), HF_OK);
-        EXPECT_NOT(hf__zk_session(&own_side.front), session);
+        EXPECT_NOT(hf__zk_session_id(&own_side.ref), session);
         EXPECT_IS(look(&own_side, under("mine")), ZOK);
         part(&own_side);
         _exit(0);
     }
     EXPECT_IS(hf__test_exit_code(child), 0);
     EXPECT_IS(look(&s, under("mine")), ZOK);
-    EXPECT_IS(hf__zk_session(&s.front), session);
+    EXPECT_IS(hf__zk_session_id(&s.ref), session);
 }
 
 struct forking {

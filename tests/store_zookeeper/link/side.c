@@ -16,7 +16,7 @@ __attribute__((constructor)) static void share_a_server(void)
 
 void part(struct side *s)
 {
-    hf__zk_front_close(&s->front);
+    hf__zk_ref_close(&s->ref);
 }
 
 void end_server(struct hf__zookeeper **s)
@@ -32,12 +32,12 @@ int meet_at(struct side *s, const struct hf__zk_target *target, uint64_t client,
     if (usual.io_timeout_ms == 0) {
         usual.io_timeout_ms = 10000;
     }
-    hf__zk_front_close(&s->front);
+    hf__zk_ref_close(&s->ref);
     s->error = (hf_error)HF_ERROR_INIT;
     s->head.client = client;
     s->head.generation = 1;
-    return hf__zk_front_open(&s->front, &s->head, &usual,
-                             hf__after_ms(hf__now(), within_ms), &s->error);
+    return hf__zk_ref_open(&s->ref, &s->head, &usual,
+                           hf__after_ms(hf__now(), within_ms), &s->error);
 }
 
 const char *hosts_of(const struct hf__zookeeper *to)
@@ -59,12 +59,12 @@ int meet(struct side *s, const struct hf__zookeeper *to, uint64_t client)
 void stop(struct side *s)
 {
     atomic_store(&s->head.interrupted, s->head.generation);
-    hf__zk_front_wake(&s->front);
+    hf__zk_ref_wake(&s->ref);
 }
 
 struct hf__zk_calls *calls_of(struct side *s, int n)
 {
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, n);
 
     EXPECT(calls != NULL);
     return calls;
@@ -116,7 +116,7 @@ static void drop(struct hf__map_link *link)
 
 void own(struct side *s, const char *path)
 {
-    struct hf__zk_common *common = hf__zk_common(&s->front);
+    struct hf__zk_common *common = hf__zk_common(&s->ref);
     struct owned *owned = hf__alloc(sizeof *owned);
 
     EXPECT_IS(create(s, path, ZOO_EPHEMERAL), ZOK);

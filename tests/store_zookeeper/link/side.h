@@ -17,7 +17,7 @@ enum { LIFE_MS = 2000 };
 
 struct side {
     struct hf__head head;
-    struct hf__zk_front front;
+    struct hf__zk_ref ref;
     hf_error error; /* of the last call */
 };
 

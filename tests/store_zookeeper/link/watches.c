@@ -27,7 +27,7 @@ static void watch_many(struct side *s, struct hf__zk_watch *watches[MANY])
     CALLS(calls) = calls_of(s, MANY);
 
     for (int i = 0; i < MANY; i++) {
-        watches[i] = hf__zk_watch_new(&s->front);
+        watches[i] = hf__zk_watch_new(&s->ref);
         EXPECT(watches[i] != NULL);
         hf__zk_exists(calls, i, long_path(i), watches[i]);
     }
@@ -75,5 +75,5 @@ TEST_WITHIN(60, many_watches_outlast_a_lost_connection)
     printf("# %d of %d were watched\n", n, MANY);
     EXPECT_LESS(n * LONG_PATH, WATCHED_MAX);
     EXPECT_MORE(n * LONG_PATH, WATCHED_MAX / 2);
-    EXPECT_IS(hf__zk_watch_spare(&s.front), WATCHED_MAX / 2);
+    EXPECT_IS(hf__zk_watch_spare(&s.ref), WATCHED_MAX / 2);
 }

@@ -60,7 +60,7 @@ size_t spare_watches(struct party *p)
 {
     struct hf__zk *s = p->conn.state;
 
-    return hf__zk_watch_spare(&s->front);
+    return hf__zk_watch_spare(&s->ref);
 }
 
 void begin_to_watch(struct waiting *w, struct party *p, const char *name)

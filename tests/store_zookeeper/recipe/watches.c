@@ -63,7 +63,7 @@ static struct hf__zk_common *claims_of(struct party *p)
 {
     struct hf__zk *s = p->conn.state;
 
-    return hf__zk_common(&s->front);
+    return hf__zk_common(&s->ref);
 }
 
 static void grant(struct party *p, struct grant *g, int i)
@@ -146,7 +146,7 @@ static void fill(struct party *p, struct hf__zk_watch *watches[FILLERS])
 {
     struct hf__zk *s = p->conn.state;
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, FILLERS);
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->ref, FILLERS);
     char path[FILLER];
     hf_error err = HF_ERROR_INIT;
 
@@ -156,7 +156,7 @@ static void fill(struct party *p, struct hf__zk_watch *watches[FILLERS])
         snprintf(path, 16, "/filler-%06d", i);
         path[strlen(path)] = '-';
         path[sizeof path - 1] = '\0';
-        watches[i] = hf__zk_watch_new(&s->front);
+        watches[i] = hf__zk_watch_new(&s->ref);
         hf__zk_exists(calls, i, path, watches[i]);
     }
     EXPECT_IS(hf__zk_await(calls, hf__after_ms(hf__now(), 10000), &err), HF_OK);

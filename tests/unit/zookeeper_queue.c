@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who stands at a name of ZooKeeper's, by its listing: the order, who was let
- * in, and whom a claim watches.
+ * Who is at a name, by its listing; in which order; whom a claim watches.
  */
-#include "src/backend/zookeeper/line.h"
+#include "src/backend/zookeeper/queue.h"
 #include "tests/lib/test.h"
 
 #include <inttypes.h>
@@ -17,7 +16,7 @@ enum { NAMES_MAX = 16 };
  * "n2:7" one of two slots; "k0:7" that the claim 7 has the slot 0, and those of
  * one number are in the order of the words; others are as they are. */
 struct scene {
-    struct hf__zk_line line;
+    struct hf__zk_queue queue;
     char names[NAMES_MAX][HF__ZK_CHILD_MAX];
     char *list[NAMES_MAX];
     int n;
@@ -59,13 +58,13 @@ static void read_line(struct scene *s)
     for (int i = 0; i < s->n; i++) {
         s->list[i] = s->names[i];
     }
-    EXPECT_IS(hf__zk_line_read(&s->line, s->list, s->n, 100), HF_OK);
+    EXPECT_IS(hf__zk_queue_read(&s->queue, s->list, s->n, 100), HF_OK);
 }
 
 #define AUTO_SCENE __attribute__((cleanup(scene_fini))) struct scene
 static void scene_fini(struct scene *s)
 {
-    hf__zk_line_fini(&s->line);
+    hf__zk_queue_fini(&s->queue);
 }
 
 static char sign_of(enum hf__entry entry)
@@ -83,8 +82,8 @@ static void expect_entries(const char *words, const char *entries)
     char found[NAMES_MAX + 1] = "";
 
     read_line(&s);
-    for (int i = 0; i < s.line.n; i++) {
-        found[i] = sign_of(s.line.claims[i].entry);
+    for (int i = 0; i < s.queue.n; i++) {
+        found[i] = sign_of(s.queue.claims[i].entry);
     }
     EXPECT_TEXT(found, entries);
 }
@@ -118,10 +117,10 @@ TEST(strangers_are_in_nobodys_way)
     AUTO_SCENE s = seen("other x1 _c_guid-lock-0000000000 k lock");
 
     read_line(&s);
-    EXPECT_IS(s.line.n, 1);
-    EXPECT_IS(s.line.n_taken, 0);
-    EXPECT_IS(s.line.claims[0].entry, HF__ENTRY_OPEN);
-    EXPECT(s.line.has_lock);
+    EXPECT_IS(s.queue.n, 1);
+    EXPECT_IS(s.queue.n_taken, 0);
+    EXPECT_IS(s.queue.claims[0].entry, HF__ENTRY_OPEN);
+    EXPECT(s.queue.has_lock);
 }
 
 TEST(a_slot_is_of_the_first_who_took_it)
@@ -129,15 +128,15 @@ TEST(a_slot_is_of_the_first_who_took_it)
     AUTO_SCENE s = seen("n3:1 n3:2 n3:3 n3:4 k2:3 k0:2 k0:1 k1:4 k0:9");
 
     read_line(&s);
-    EXPECT_IS(s.line.n_taken, 5);
-    EXPECT_IS(s.line.taken[0].child.slot, 0);
-    EXPECT_IS(s.line.taken[0].claim, 1);
-    EXPECT_IS(s.line.taken[1].claim, -1); /* another was first */
-    EXPECT_IS(s.line.taken[2].claim, -1); /* whose claim is gone */
-    EXPECT_IS(s.line.taken[3].claim, -1); /* whose claim was not let in */
-    EXPECT_IS(s.line.taken[4].claim, 2);
-    EXPECT_IS(hf__zk_line_find_taken(&s.line, s.names[4]), 4);
-    EXPECT_IS(hf__zk_line_find_taken(&s.line, "k2"), -1);
+    EXPECT_IS(s.queue.n_taken, 5);
+    EXPECT_IS(s.queue.taken[0].child.slot, 0);
+    EXPECT_IS(s.queue.taken[0].claim, 1);
+    EXPECT_IS(s.queue.taken[1].claim, -1); /* another was first */
+    EXPECT_IS(s.queue.taken[2].claim, -1); /* whose claim is gone */
+    EXPECT_IS(s.queue.taken[3].claim, -1); /* whose claim was not let in */
+    EXPECT_IS(s.queue.taken[4].claim, 2);
+    EXPECT_IS(hf__zk_queue_find_slot_node(&s.queue, s.names[4]), 4);
+    EXPECT_IS(hf__zk_queue_find_slot_node(&s.queue, "k2"), -1);
 }
 
 TEST(nobody_has_two_slots)
@@ -146,15 +145,15 @@ TEST(nobody_has_two_slots)
     AUTO_SCENE twice = seen("n3:1 n3:2 k0:1 k1:1");
 
     read_line(&s);
-    EXPECT_IS(s.line.taken[0].claim, 0);
-    EXPECT_IS(s.line.taken[1].claim, -1);
-    EXPECT_IS(s.line.taken[2].claim, -1);
-    EXPECT_IS(s.line.claims[0].taken, 0);
-    EXPECT_IS(s.line.claims[1].taken, -1);
+    EXPECT_IS(s.queue.taken[0].claim, 0);
+    EXPECT_IS(s.queue.taken[1].claim, -1);
+    EXPECT_IS(s.queue.taken[2].claim, -1);
+    EXPECT_IS(s.queue.claims[0].taken, 0);
+    EXPECT_IS(s.queue.claims[1].taken, -1);
     memcpy(twice.names[1] + 3, twice.names[0] + 3, 32);
     read_line(&twice);
-    EXPECT_IS(twice.line.taken[0].claim, 0);
-    EXPECT_IS(twice.line.taken[1].claim, 1);
+    EXPECT_IS(twice.queue.taken[0].claim, 0);
+    EXPECT_IS(twice.queue.taken[1].claim, 1);
 }
 
 /* Of the i-th claim. */
@@ -163,7 +162,7 @@ static void expect_free_slot(const char *words, int i, int slot)
     AUTO_SCENE s = seen(words);
 
     read_line(&s);
-    EXPECT_IS(hf__zk_line_free_slot(&s.line, i), slot);
+    EXPECT_IS(hf__zk_queue_free_slot(&s.queue, i), slot);
 }
 
 TEST(each_who_enters_leaves_slots_to_those_before_it)
@@ -202,8 +201,8 @@ TEST(a_slot_with_a_worn_number_is_nobodys)
 
     snprintf(strrchr(s.names[1], '-') + 1, 12, "%d", INT32_MAX);
     read_line(&s);
-    EXPECT_IS(s.line.claims[0].taken, -1);
-    EXPECT_IS(s.line.taken[0].claim, -1);
+    EXPECT_IS(s.queue.claims[0].taken, -1);
+    EXPECT_IS(s.queue.taken[0].claim, -1);
 }
 
 /* Then a new claim's number says nothing: it waits until all have gone. */
@@ -214,12 +213,12 @@ TEST(nobody_would_enter_beside_others_where_numbers_are_worn)
     AUTO_SCENE none = seen("other");
 
     read_line(&s);
-    EXPECT_IS(hf__zk_line_would(&s.line, shared), HF__ENTRY_OPEN);
-    s.line.next = INT32_MAX;
-    EXPECT_IS(hf__zk_line_would(&s.line, shared), HF__ENTRY_HELD);
+    EXPECT_IS(hf__zk_queue_would(&s.queue, shared), HF__ENTRY_OPEN);
+    s.queue.next = INT32_MAX;
+    EXPECT_IS(hf__zk_queue_would(&s.queue, shared), HF__ENTRY_HELD);
     read_line(&none);
-    none.line.next = INT32_MAX;
-    EXPECT_IS(hf__zk_line_would(&none.line, shared), HF__ENTRY_OPEN);
+    none.queue.next = INT32_MAX;
+    EXPECT_IS(hf__zk_queue_would(&none.queue, shared), HF__ENTRY_OPEN);
 }
 
 /* Numbers begin anew once they have gone, too. */
@@ -230,11 +229,11 @@ TEST(nobody_would_enter_beside_what_is_worn_or_left_behind)
     AUTO_SCENE left = seen("k0:1");
 
     read_line(&worn);
-    worn.line.next = INT32_MAX;
-    EXPECT_IS(hf__zk_line_would(&worn.line, alone), HF__ENTRY_HELD);
+    worn.queue.next = INT32_MAX;
+    EXPECT_IS(hf__zk_queue_would(&worn.queue, alone), HF__ENTRY_HELD);
     read_line(&left);
-    left.line.next = INT32_MAX;
-    EXPECT_IS(hf__zk_line_would(&left.line, alone), HF__ENTRY_HELD);
+    left.queue.next = INT32_MAX;
+    EXPECT_IS(hf__zk_queue_would(&left.queue, alone), HF__ENTRY_HELD);
 }
 
 /* A session that is about to end has left a claim with the same token. */
@@ -244,20 +243,21 @@ TEST(the_same_token_twice_is_two_claims)
 
     memcpy(s.names[1] + 2, s.names[0] + 2, 32);
     read_line(&s);
-    EXPECT_IS(s.line.claims[0].entry, HF__ENTRY_OPEN);
-    EXPECT_IS(s.line.claims[1].entry, HF__ENTRY_HELD);
-    EXPECT_IS(hf__zk_line_find_token(&s.line, 1, &s.line.claims[0].child.token),
-              1);
+    EXPECT_IS(s.queue.claims[0].entry, HF__ENTRY_OPEN);
+    EXPECT_IS(s.queue.claims[1].entry, HF__ENTRY_HELD);
+    EXPECT_IS(
+        hf__zk_queue_find_token(&s.queue, 1, &s.queue.claims[0].child.token),
+        1);
 }
 
 static void expect_ahead(const char *words, int i, enum hf__zk_sight sight,
                          int who)
 {
     AUTO_SCENE s = seen(words);
-    struct hf__zk_ahead ahead;
+    struct hf__zk_predecessor ahead;
 
     read_line(&s);
-    ahead = hf__zk_line_ahead(&s.line, i);
+    ahead = hf__zk_queue_predecessor(&s.queue, i);
     EXPECT_IS(ahead.sight, sight);
     EXPECT_IS(ahead.who, who);
 }
@@ -285,17 +285,17 @@ TEST(a_stream_before_a_claim_is_found)
     AUTO_SCENE s = seen("s1 s2 x3 s4 n2:5 x6");
 
     read_line(&s);
-    EXPECT_IS(hf__zk_line_stream(&s.line, 1), -1);
-    EXPECT_IS(hf__zk_line_stream(&s.line, 2), 0);
-    EXPECT_IS(hf__zk_line_stream(&s.line, 3), -1);
-    EXPECT_IS(hf__zk_line_stream(&s.line, 4), 0);
+    EXPECT_IS(hf__zk_queue_stream(&s.queue, 1), -1);
+    EXPECT_IS(hf__zk_queue_stream(&s.queue, 2), 0);
+    EXPECT_IS(hf__zk_queue_stream(&s.queue, 3), -1);
+    EXPECT_IS(hf__zk_queue_stream(&s.queue, 4), 0);
 }
 
 /* ---- the rule is that of compatibility.h for who comes one by one */
 
-static struct hf__contender stand_of(const struct hf__zk_line *line, int i)
+static struct hf__contender stand_of(const struct hf__zk_queue *queue, int i)
 {
-    struct hf__contender stand = {.lock_mode = line->claims[i].child.lock_mode,
+    struct hf__contender stand = {.lock_mode = queue->claims[i].child.lock_mode,
                                   .slot = -1};
     int number = i + 1;
 
@@ -303,21 +303,21 @@ static struct hf__contender stand_of(const struct hf__zk_line *line, int i)
     return stand;
 }
 
-static void expect_as_one_by_one(const struct hf__zk_line *line)
+static void expect_as_one_by_one(const struct hf__zk_queue *queue)
 {
     struct hf__contender in[NAMES_MAX];
     struct hf__contender out[NAMES_MAX];
     struct hf__holders_waiters before = {in, 0, out, 0};
 
-    for (int i = 0; i < line->n; i++) {
-        struct hf__contender stand = stand_of(line, i);
+    for (int i = 0; i < queue->n; i++) {
+        struct hf__contender stand = stand_of(queue, i);
         int slot = -1;
         enum hf__entry entry =
             hf__may_enter(&before, &stand.token, stand.lock_mode, &slot);
 
-        EXPECT_IS(line->claims[i].entry, entry);
+        EXPECT_IS(queue->claims[i].entry, entry);
         if (entry == HF__ENTRY_MISFIT) {
-            EXPECT_IS(hf__zk_line_slots(line), slot);
+            EXPECT_IS(hf__zk_queue_slots(queue), slot);
         }
         if (entry == HF__ENTRY_OPEN) {
             stand.slot =
@@ -327,7 +327,7 @@ static void expect_as_one_by_one(const struct hf__zk_line *line)
             out[before.n_waiters++] = stand;
         }
     }
-    EXPECT_IS(line->n_in, before.n_holders);
+    EXPECT_IS(queue->n_in, before.n_holders);
 }
 
 /* All lines of five claims of five manners. */
@@ -348,7 +348,7 @@ TEST(who_is_let_in_is_as_if_they_came_one_by_one)
         }
         AUTO_SCENE s = seen(words);
         read_line(&s);
-        expect_as_one_by_one(&s.line);
+        expect_as_one_by_one(&s.queue);
     }
 }
 
@@ -359,17 +359,17 @@ TEST(who_would_come_now_comes_last)
 
     read_line(&s);
     read_line(&empty);
-    EXPECT_IS(
-        hf__zk_line_would(&s.line, (struct hf__lock_mode){HF__MODE_SHARED, 0}),
-        HF__ENTRY_OPEN);
-    EXPECT_IS(hf__zk_line_would(&s.line,
-                                (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
-              HF__ENTRY_HELD);
-    EXPECT_IS(hf__zk_line_would(&empty.line,
-                                (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
+    EXPECT_IS(hf__zk_queue_would(&s.queue,
+                                 (struct hf__lock_mode){HF__MODE_SHARED, 0}),
               HF__ENTRY_OPEN);
-    EXPECT_IS(empty.line.n_in, 0);
-    EXPECT_IS(s.line.n_in, 1);
+    EXPECT_IS(hf__zk_queue_would(&s.queue,
+                                 (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
+              HF__ENTRY_HELD);
+    EXPECT_IS(hf__zk_queue_would(&empty.queue,
+                                 (struct hf__lock_mode){HF__MODE_EXCLUSIVE, 0}),
+              HF__ENTRY_OPEN);
+    EXPECT_IS(empty.queue.n_in, 0);
+    EXPECT_IS(s.queue.n_in, 1);
 }
 
 /* Whatever is taken out, whoever was let in stays so. */
@@ -387,11 +387,12 @@ TEST(who_was_let_in_stays_so_when_others_go)
 
             memcpy(rest.names[gone], "gone", 5);
             read_line(&rest);
-            for (int k = 0; k < all.line.n; k++) {
-                int at = hf__zk_line_find(&rest.line, all.line.claims[k].name);
+            for (int k = 0; k < all.queue.n; k++) {
+                int at =
+                    hf__zk_queue_find(&rest.queue, all.queue.claims[k].name);
 
-                EXPECT(at < 0 || all.line.claims[k].entry != HF__ENTRY_OPEN ||
-                       rest.line.claims[at].entry == HF__ENTRY_OPEN);
+                EXPECT(at < 0 || all.queue.claims[k].entry != HF__ENTRY_OPEN ||
+                       rest.queue.claims[at].entry == HF__ENTRY_OPEN);
             }
         }
     }

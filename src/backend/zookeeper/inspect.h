@@ -4,8 +4,8 @@
  * an INSPECT, in its list of participants. What is to be read is added to the
  * next requests. Thread: the session's.
  */
-#ifndef HF_BACKEND_ZOOKEEPER_LOOK_H
-#define HF_BACKEND_ZOOKEEPER_LOOK_H
+#ifndef HF_BACKEND_ZOOKEEPER_INSPECT_H
+#define HF_BACKEND_ZOOKEEPER_INSPECT_H
 
 #include "src/backend/backend.h"
 
@@ -13,8 +13,8 @@ struct hf__zk_task;
 
 /* A node that is read to tell who it is. */
 struct hf__zk_participant {
-    int claim;              /* in the line; −1: it is the simple recipe's */
-    int taken;              /* the slot that it has, in the line; −1: none */
+    int claim;              /* in the queue; −1: it is the simple recipe's */
+    int taken;              /* the slot that it has, in the queue; −1: none */
     struct hf__token token; /* of the simple recipe's, if it says so */
     bool is_holder;
     bool is_try; /* one that will not wait, and has not entered */

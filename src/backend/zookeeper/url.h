@@ -2,8 +2,8 @@
 /*
  * What a URL of this store says. Thread: any.
  */
-#ifndef HF_BACKEND_ZOOKEEPER_PLACE_H
-#define HF_BACKEND_ZOOKEEPER_PLACE_H
+#ifndef HF_BACKEND_ZOOKEEPER_URL_H
+#define HF_BACKEND_ZOOKEEPER_URL_H
 
 #include "src/base/url.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the session and those who send know of a link, and nobody
- * else. The library calls us on two threads of its own, for answers, watches
- * and states mostly on one, its completion thread: nothing waits there, but for
- * a moment at the end, or calls the library back, but to forget a watch.
+ * What the files of the session and those who send know of it, and nobody else.
+ * The C client calls us on two threads of its own, mostly on its completion
+ * thread. Nothing waits there, except shortly at the end.
  *
- * Order of locks: the link's mutex, then a call's; nothing of the library's is
- * called under either.
+ * Order of locks: the session's mutex, then a call's; the C client is called
+ * under neither.
  */
-#ifndef HF_BACKEND_ZOOKEEPER_PARTS_H
-#define HF_BACKEND_ZOOKEEPER_PARTS_H
+#ifndef HF_BACKEND_ZOOKEEPER_INTERNAL_H
+#define HF_BACKEND_ZOOKEEPER_INTERNAL_H
 
 #include "src/backend/zookeeper/call.h"
 #include "src/backend/zookeeper/evidence.h"
@@ -29,19 +28,19 @@ enum hf__zk_state {
 /* A host may have several addresses; more are not tried. */
 enum { HF__ZK_ADDRESSES = 64, HF__ZK_ADDRESSES_MAX = HF__ZK_ADDRESSES * 80 };
 
-struct hf__zk_link {
+struct hf__zk_session {
     uint64_t client;
     struct hf__link in_registry; /* guarded by the registry's mutex */
-    int n_fronts;                /* the same */
+    int n_refs;                  /* the same */
 
     struct hf__mutex mutex; /* guards what follows */
     zhandle_t *handle;      /* there since it was connected; NULL: not made */
-    struct hf__link fronts;
+    struct hf__link refs;
     struct hf__link calls;   /* all that were not freed */
     struct hf__link watches; /* the same */
     size_t watched;          /* bytes of those that are set: watch.h */
     bool is_known;           /* the server has heard who we are */
-    bool was_let_in;         /* a front may have used its handle */
+    bool was_let_in;         /* a reference may have used its handle */
     hf__time away_since;
     hf__time look_at;    /* not before: a handshake is minded */
     hf__time made_at;    /* before its handle was */
@@ -53,7 +52,7 @@ struct hf__zk_link {
     char addresses[HF__ZK_ADDRESSES_MAX]; /* as the library was given them */
 
     _Atomic(enum hf__zk_state) state; /* written under the mutex */
-    atomic_llong session;
+    atomic_llong id;
     atomic_int timeout_ms;
     atomic_int n_addresses;
     atomic_uint connection; /* counts them */
@@ -86,32 +85,32 @@ static inline void *hf__zk_mutable(const void *data)
 
 /* Who may use what we make. */
 static inline const struct ACL_vector *
-hf__zk_acl_of(const struct hf__zk_link *link)
+hf__zk_acl_of(const struct hf__zk_session *session)
 {
-    return link->has_user ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+    return session->has_user ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
 }
 
 /* ---- state.c */
 
 /* Its handle is there; before its CONNECTED is. */
-void hf__zk_made(struct hf__zk_link *link, zhandle_t *handle);
-/* Unpark all its fronts. */
-void hf__zk_news(struct hf__zk_link *link);
-/* Move on and tell the fronts. What is over stays so. */
-void hf__zk_move(struct hf__zk_link *link, enum hf__zk_state state);
+void hf__zk_made(struct hf__zk_session *session, zhandle_t *handle);
+/* Unpark all its references. */
+void hf__zk_news(struct hf__zk_session *session);
+/* Move on and tell the references. What is over stays so. */
+void hf__zk_move(struct hf__zk_session *session, enum hf__zk_state state);
 /* The session's news, by the library's thread. */
-void hf__zk_session_event(struct hf__zk_link *link, zhandle_t *handle,
-                          int state);
+void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
+                             int state);
 
 /* ---- start.c */
 
 /* Make the handle, which connects by itself from then on. HF_OK, or a status
  * and its text. May look up names, which nobody can hurry. */
-HF_MUST_CHECK int hf__zk_start(struct hf__zk_link *,
+HF_MUST_CHECK int hf__zk_start(struct hf__zk_session *,
                                const struct hf__zk_target *, hf_error *);
 /* Close a handle that nobody let in, and make it anew; the host that came
  * first is the last one then. As hf__zk_start(). */
-HF_MUST_CHECK int hf__zk_start_elsewhere(struct hf__zk_link *,
+HF_MUST_CHECK int hf__zk_start_elsewhere(struct hf__zk_session *,
                                          const struct hf__zk_target *,
                                          hf_error *);
 
@@ -119,27 +118,28 @@ HF_MUST_CHECK int hf__zk_start_elsewhere(struct hf__zk_link *,
 
 /* End its connection, but not its session, which goes on with the next one.
  * False: its socket is not known. Thread: any, under the mutex. */
-bool hf__zk_hang_up(struct hf__zk_link *link);
+bool hf__zk_hang_up(struct hf__zk_session *session);
 /* End its connection for good, and no more than that. Does not wait. Thread:
  * any. */
-void hf__zk_cut(struct hf__zk_link *link);
+void hf__zk_cut(struct hf__zk_session *session);
 /* Close the handle; the session ends with it, unless `keeps_session`, or its
  * server is silent. True: nobody calls us back after that. False: it could not
- * be closed without ending the session: it stays, and the link with it. */
-HF_MUST_CHECK bool hf__zk_stop(struct hf__zk_link *link, bool keeps_session);
+ * be closed without ending the session: it and the session stay. */
+HF_MUST_CHECK bool hf__zk_stop(struct hf__zk_session *session,
+                               bool keeps_session);
 
 /* ---- start.c: why nobody lets us in */
 
-/* Of the addresses of a link: the errno with which the last of them refuses a
- * connection, if each of them does, at once; else 0. */
+/* Of the addresses of a session: the errno with which the last of them refuses
+ * a connection, if each of them does, at once; else 0. */
 int hf__zk_probe(const char *addresses);
 
 /* ---- evidence.c */
 
 /* A server has taken a connection and says nothing: if that is too long, the
  * connection is cut, for the library to make another. When to be called again.
- * Thread: a front's. */
-hf__time hf__zk_mind_handshake(struct hf__zk_link *);
+ * Thread: a reference's. */
+hf__time hf__zk_mind_handshake(struct hf__zk_session *);
 
 /* ---- request.c */
 
@@ -156,13 +156,13 @@ struct hf__zk_slot {
 };
 
 struct hf__zk_calls {
-    struct hf__zk_link *link;
-    struct hf__link in_link;
-    struct hf__mutex mutex;     /* guards what follows, and the slots */
-    struct hf__zk_front *front; /* NULL: dropped */
-    struct hf__zk_join *joins;  /* the front's until they are sent */
+    struct hf__zk_session *session;
+    struct hf__link in_session;
+    struct hf__mutex mutex;    /* guards what follows, and the slots */
+    struct hf__zk_ref *ref;    /* NULL: dropped */
+    struct hf__zk_join *joins; /* the reference's until they are sent */
     int n;
-    bool is_spare; /* a front's, who has it again if it is the last */
+    bool is_spare; /* a reference's, who has it again if it is the last */
     int in_flight;
     hf__time asked; /* when the last was sent */
     struct hf__zk_slot slots[];
@@ -173,14 +173,14 @@ struct hf__zk_slot *hf__zk_slot_sent(struct hf__zk_calls *calls, int i);
 /* The library has answered, with what was put in *answer; by any thread. The
  * calls may be gone after that. */
 void hf__zk_slot_answer(struct hf__zk_slot *slot, struct hf__zk_answer *answer);
-/* Its link is gone, and nobody will. */
+/* Its session is gone, and nobody will. */
 void hf__zk_calls_discard(struct hf__zk_calls *calls);
 /* Room for the requests that must not want for memory: f->spare, unless there
  * is one. HF_OK or HF_ENOMEM. */
-int hf__zk_calls_reserve(struct hf__zk_front *f);
+int hf__zk_calls_reserve(struct hf__zk_ref *f);
 
 /* As zoo_amulti(), but ZINVALIDSTATE where the session is over and the library,
- * which knows that before the link does, would free the paths. */
+ * which knows that before the session does, would free the paths. */
 int hf__zk_multi(zhandle_t *, int n, const zoo_op_t *ops,
                  zoo_op_result_t *results, void_completion_t, const void *data);
 
@@ -193,8 +193,8 @@ HF_MUST_CHECK bool hf__zk_watch_sent(struct hf__zk_watch *watch,
                                      const char *path, bool is_list);
 /* It was answered: it is set now, or not. */
 void hf__zk_watch_answered(struct hf__zk_watch *watch, bool is_set);
-/* Its link is gone. */
+/* Its session is gone. */
 void hf__zk_watch_discard(struct hf__zk_watch *watch);
-struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_link);
+struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_session);
 
 #endif

@@ -9,8 +9,8 @@
  * has gone. This is the rule of compatibility.h for who comes one by one. Pure
  * but for its memory. Thread: any.
  */
-#ifndef HF_BACKEND_ZOOKEEPER_LINE_H
-#define HF_BACKEND_ZOOKEEPER_LINE_H
+#ifndef HF_BACKEND_ZOOKEEPER_QUEUE_H
+#define HF_BACKEND_ZOOKEEPER_QUEUE_H
 
 #include "src/backend/compatibility.h"
 #include "src/backend/zookeeper/node.h"
@@ -23,7 +23,7 @@ struct hf__zk_claim {
 };
 
 /* A child that says who has a slot. */
-struct hf__zk_taken {
+struct hf__zk_slot_node {
     struct hf__zk_child child;
     const char *name;
     int claim; /* that has it; −1: none, so it is about to be given up, or it is
@@ -38,13 +38,13 @@ struct hf__zk_marker {
 
 struct hf__zk_owner;
 
-struct hf__zk_line {
+struct hf__zk_queue {
     struct hf__zk_claim *claims; /* the first to come first, then the
                                     exhausted */
     int n;
-    int n_fresh;                /* not exhausted */
-    int n_in;                   /* of these, let in: they are the first */
-    struct hf__zk_taken *taken; /* by slot, the first to come first */
+    int n_fresh;                    /* not exhausted */
+    int n_in;                       /* of these, let in: they are the first */
+    struct hf__zk_slot_node *taken; /* by slot, the first to come first */
     int n_taken;
     struct hf__zk_marker *markers;
     int n_markers;
@@ -55,30 +55,30 @@ struct hf__zk_line {
 };
 
 /* Names are lent until fini. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__zk_line_read(struct hf__zk_line *, char *const *names,
-                                   int n, int32_t next);
+HF_MUST_CHECK int hf__zk_queue_read(struct hf__zk_queue *, char *const *names,
+                                    int n, int32_t next);
 /* Takes a zeroed one. */
-void hf__zk_line_fini(struct hf__zk_line *);
+void hf__zk_queue_fini(struct hf__zk_queue *);
 
 /* The claim with that name, or −1. */
-int hf__zk_line_find(const struct hf__zk_line *, const char *name);
+int hf__zk_queue_find(const struct hf__zk_queue *, const char *name);
 /* The first from `from` on with that token, or −1. */
-int hf__zk_line_find_token(const struct hf__zk_line *, int from,
-                           const struct hf__token *);
+int hf__zk_queue_find_token(const struct hf__zk_queue *, int from,
+                            const struct hf__token *);
 /* The child with that name that says who has a slot, or −1. */
-int hf__zk_line_find_taken(const struct hf__zk_line *, const char *name);
+int hf__zk_queue_find_slot_node(const struct hf__zk_queue *, const char *name);
 /* The slot for claim i, which was let in and has none: each of those like it
  * leaves as many of the free ones as come before it, so no two choose the same.
  * −1: some have been left by who is gone. */
-int hf__zk_line_free_slot(const struct hf__zk_line *, int i);
+int hf__zk_queue_free_slot(const struct hf__zk_queue *, int i);
 /* Of those before claim i, one of a kind that can follow one another for ever
  * and excludes it; or −1. */
-int hf__zk_line_stream(const struct hf__zk_line *, int i);
+int hf__zk_queue_stream(const struct hf__zk_queue *, int i);
 /* Could a claim of that lock mode enter that came now? */
-enum hf__entry hf__zk_line_would(const struct hf__zk_line *,
-                                 struct hf__lock_mode);
+enum hf__entry hf__zk_queue_would(const struct hf__zk_queue *,
+                                  struct hf__lock_mode);
 /* Of HF__ENTRY_MISFIT: how many slots there are. */
-int hf__zk_line_slots(const struct hf__zk_line *);
+int hf__zk_queue_slots(const struct hf__zk_queue *);
 
 /* What a claim that may not enter watches. */
 enum hf__zk_sight {
@@ -86,14 +86,15 @@ enum hf__zk_sight {
     HF__ZK_SEE_DATA, /* the same, and whether it has entered */
     HF__ZK_SEE_ALL   /* the whole folder */
 };
-struct hf__zk_ahead {
+struct hf__zk_predecessor {
     enum hf__zk_sight sight;
     int who;
 };
 /* Alone: who is right before it. Beside others: the nearest before it beside
  * whom it can't be; of slots, when there is none, whoever gives up a slot
- * first, for the first in line and for who was let in; the next ones wait until
- * that one has entered. So of many who wait, each change wakes few. */
-struct hf__zk_ahead hf__zk_line_ahead(const struct hf__zk_line *, int i);
+ * first, for the first in the queue and for who was let in; the next ones wait
+ * until that one has entered. So of many who wait, each change wakes few. */
+struct hf__zk_predecessor hf__zk_queue_predecessor(const struct hf__zk_queue *,
+                                                   int i);
 
 #endif

@@ -39,7 +39,7 @@ static void check_acl(struct hf__zk_task *t);
 
 void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
 {
-    if (hf__zk_has_user(&t->s->front) && !t->own.has_checked_acl) {
+    if (hf__zk_has_user(&t->s->ref) && !t->own.has_checked_acl) {
         t->entered = fence;
         check_acl(t);
         return;
@@ -66,7 +66,7 @@ void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
 
 void hf__zk_check_acl_add(struct hf__zk_task *t)
 {
-    if (hf__zk_has_user(&t->s->front)) {
+    if (hf__zk_has_user(&t->s->ref)) {
         hf__zk_add(t, HF__ZK_ACL, NULL);
     }
 }
@@ -86,7 +86,7 @@ bool hf__zk_check_acl_take(struct hf__zk_task *t, const char *name)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, t->n_asked - 1);
 
-    if (!hf__zk_has_user(&t->s->front) || a->rc != ZOK) {
+    if (!hf__zk_has_user(&t->s->ref) || a->rc != ZOK) {
         return true;
     }
     t->own.has_checked_acl = a->length == 0;
@@ -219,7 +219,7 @@ static void take_turn(struct hf__zk_task *t)
         return;
     }
     hf__zk_forget(t);
-    if (rc == ZNOTEMPTY && t->line.n_foreign + t->line.n_markers == 0) {
+    if (rc == ZNOTEMPTY && t->queue.n_foreign + t->queue.n_markers == 0) {
         hf__zk_list_and_tell(t); /* another is leaving as well */
     } else if (rc == ZNOTEMPTY) {
         tell_exhausted(t);
@@ -230,8 +230,8 @@ static void take_turn(struct hf__zk_task *t)
 
 void hf__zk_leave_exhausted(struct hf__zk_task *t)
 {
-    int32_t own = t->line.claims[t->position].child.sequence;
-    int n_others = t->line.n_fresh - (hf__zk_is_exhausted(own) ? 0 : 1);
+    int32_t own = t->queue.claims[t->position].child.sequence;
+    int n_others = t->queue.n_fresh - (hf__zk_is_exhausted(own) ? 0 : 1);
 
     t->verdict = HF_BUSY;
     t->op->is_queued = false;
@@ -277,19 +277,19 @@ static void simple_release(struct hf__zk_task *t);
 
 int hf__zk_add_sweep(struct hf__zk_task *t, bool slots_only)
 {
-    int n_taken = t->line.n_taken;
+    int n_taken = t->queue.n_taken;
     int n = 0;
 
-    for (int i = 0; i < n_taken + (slots_only ? 0 : t->line.n); i++) {
+    for (int i = 0; i < n_taken + (slots_only ? 0 : t->queue.n); i++) {
         bool is_slot = i < n_taken;
         const struct hf__zk_child *child =
-            is_slot ? &t->line.taken[i].child
-                    : &t->line.claims[i - n_taken].child;
+            is_slot ? &t->queue.taken[i].child
+                    : &t->queue.claims[i - n_taken].child;
 
         if (hf__token_equal(&child->token, &t->op->token)) {
             hf__zk_add(t, HF__ZK_DELETE,
-                       is_slot ? t->line.taken[i].name
-                               : t->line.claims[i - n_taken].name);
+                       is_slot ? t->queue.taken[i].name
+                               : t->queue.claims[i - n_taken].name);
             n++;
         }
     }
@@ -299,8 +299,8 @@ int hf__zk_add_sweep(struct hf__zk_task *t, bool slots_only)
 /* Whether it had entered is not known; that it was let in is. */
 static void take_sweep(struct hf__zk_task *t)
 {
-    int first = hf__zk_line_find_token(&t->line, 0, &t->op->token);
-    bool was_in = first >= 0 && t->line.claims[first].entry == HF__ENTRY_OPEN;
+    int first = hf__zk_queue_find_token(&t->queue, 0, &t->op->token);
+    bool was_in = first >= 0 && t->queue.claims[first].entry == HF__ENTRY_OPEN;
 
     if (!hf__zk_are_gone(t, t->n_asked)) {
         return;
@@ -370,7 +370,7 @@ bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
     hf__zk_facts_read(a->text, (size_t)a->length, &facts);
     return hf__token_equal(&facts.token, &t->op->token) &&
            (t->op->kind == HF__OP_RELEASE ||
-            a->stat.ephemeralOwner == hf__zk_session(&t->s->front));
+            a->stat.ephemeralOwner == hf__zk_session_id(&t->s->ref));
 }
 
 /* What is ours goes with its marker in one transaction (recipe.c says why).

@@ -32,9 +32,9 @@ static void add_participant(struct hf__zk_task *t, int claim, int taken)
 
 static void add_slots(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_taken; i++) {
-        if (t->line.taken[i].claim >= 0) {
-            add_participant(t, t->line.taken[i].claim, i);
+    for (int i = 0; i < t->queue.n_taken; i++) {
+        if (t->queue.taken[i].claim >= 0) {
+            add_participant(t, t->queue.taken[i].claim, i);
         }
     }
 }
@@ -43,7 +43,7 @@ static void add_slots(struct hf__zk_task *t)
 static void add_claims(struct hf__zk_task *t, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        if (t->line.claims[i].taken < 0) {
+        if (t->queue.claims[i].taken < 0) {
             add_participant(t, i, -1);
         }
     }
@@ -54,23 +54,23 @@ static void add_claims(struct hf__zk_task *t, int from, int to)
 static void add_all(struct hf__zk_task *t)
 {
     add_slots(t);
-    add_claims(t, 0, t->line.n_in);
-    if (t->line.has_lock) {
+    add_claims(t, 0, t->queue.n_in);
+    if (t->queue.has_lock) {
         add_participant(t, -1, -1);
     }
-    add_claims(t, t->line.n_in, t->line.n);
+    add_claims(t, t->queue.n_in, t->queue.n);
 }
 
 /* Who has the lowest slot, or who was let in first. */
 static void add_first(struct hf__zk_task *t)
 {
-    for (int i = 0; i < t->line.n_taken; i++) {
-        if (t->line.taken[i].claim >= 0) {
-            add_participant(t, t->line.taken[i].claim, i);
+    for (int i = 0; i < t->queue.n_taken; i++) {
+        if (t->queue.taken[i].claim >= 0) {
+            add_participant(t, t->queue.taken[i].claim, i);
             return;
         }
     }
-    if (t->line.n_in > 0 && !is_of_slots(&t->line.claims[0])) {
+    if (t->queue.n_in > 0 && !is_of_slots(&t->queue.claims[0])) {
         add_participant(t, 0, -1);
     }
 }
@@ -89,9 +89,9 @@ static const char *name_of(const struct hf__zk_task *t, int k)
     const struct hf__zk_participant *participant = &t->participants[k];
 
     if (participant->taken >= 0) {
-        return t->line.taken[participant->taken].name;
+        return t->queue.taken[participant->taken].name;
     }
-    return participant->claim >= 0 ? t->line.claims[participant->claim].name
+    return participant->claim >= 0 ? t->queue.claims[participant->claim].name
                                    : HF__ZK_LOCK_NAME;
 }
 
@@ -107,10 +107,10 @@ void hf__zk_look_add_one(struct hf__zk_task *t)
 {
     hf__zk_look_fini(t);
     t->participants = &t->one;
-    if (!t->line.has_lock || !hf__zk_is_simple(t)) {
+    if (!t->queue.has_lock || !hf__zk_is_simple(t)) {
         add_first(t);
     }
-    if (t->line.has_lock && t->n_participants == 0) {
+    if (t->queue.has_lock && t->n_participants == 0) {
         add_participant(t, -1, -1);
     }
     add_reading(t);
@@ -118,13 +118,13 @@ void hf__zk_look_add_one(struct hf__zk_task *t)
 
 bool hf__zk_look_add_all(struct hf__zk_task *t)
 {
-    if (t->line.n == 0) {
+    if (t->queue.n == 0) {
         hf__zk_look_add_one(t);
         return true;
     }
     hf__zk_look_fini(t);
     t->participants =
-        hf__alloc(((size_t)t->line.n + 1) * sizeof *t->participants);
+        hf__alloc(((size_t)t->queue.n + 1) * sizeof *t->participants);
     if (t->participants == NULL) {
         hf__zk_fail_memory(t, "a look");
         return false;
@@ -146,7 +146,7 @@ static bool is_holding(const struct hf__zk_task *t,
     if (participant->claim < 0 || participant->taken >= 0) {
         return true;
     }
-    claim = &t->line.claims[participant->claim];
+    claim = &t->queue.claims[participant->claim];
     if (!is_in(claim) || is_of_slots(claim)) {
         return false;
     }
@@ -155,7 +155,7 @@ static bool is_holding(const struct hf__zk_task *t,
     case HF__ZK_HOLDS:
         return true;
     case HF__ZK_TRIES:
-        return facts->foreseen == claim->child.sequence;
+        return facts->expected == claim->child.sequence;
     case HF__ZK_WAITS:
         break;
     }
@@ -181,20 +181,20 @@ static void read_participant(const struct hf__zk_task *t,
         .is_held = participant->is_holder,
         .slot = participant->taken < 0
                     ? -1
-                    : t->line.taken[participant->taken].child.slot,
+                    : t->queue.taken[participant->taken].child.slot,
         .holder_lives = -1,
         .remaining_us = -1,
         .acquired_us = facts.acquired_us,
         .owner = facts.owner};
     to->is_waiting = !participant->is_holder;
     if (participant->claim >= 0) {
-        record->lock_mode = t->line.claims[participant->claim].child.lock_mode;
+        record->lock_mode = t->queue.claims[participant->claim].child.lock_mode;
     }
     if (participant->is_holder) {
         record->fence = participant->fence;
         record->token = participant->claim < 0
                             ? facts.token
-                            : t->line.claims[participant->claim].child.token;
+                            : t->queue.claims[participant->claim].child.token;
     }
 }
 
@@ -204,8 +204,8 @@ static void describe_free(const struct hf__zk_task *t,
 {
     *record = (struct hf__record){.slot = -1,
                                   .holder_lives = -1,
-                                  .is_promised = t->line.n > 0,
-                                  .remaining_us = t->line.n > 0 ? -1 : 0,
+                                  .is_promised = t->queue.n > 0,
+                                  .remaining_us = t->queue.n > 0 ? -1 : 0,
                                   .fence = t->changed};
 }
 
@@ -443,10 +443,10 @@ static void cut(struct hf__zk_task *t)
             continue;
         }
         if (p->taken >= 0) {
-            hf__zk_add(t, HF__ZK_DELETE, t->line.taken[p->taken].name);
+            hf__zk_add(t, HF__ZK_DELETE, t->queue.taken[p->taken].name);
         }
         if (p->claim >= 0) {
-            hf__zk_add(t, HF__ZK_DELETE, t->line.claims[p->claim].name);
+            hf__zk_add(t, HF__ZK_DELETE, t->queue.claims[p->claim].name);
         } else {
             cut_lock(t, &p->token);
         }
