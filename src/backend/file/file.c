@@ -219,7 +219,7 @@ static const struct hf__primitives primitives = {
 /* ---- sessions */
 
 /* How long closing may wait for others. */
-#define PARTING_MS 100
+#define CLOSE_MS 100
 
 static int file_open(void *state, const struct hf__url *url, const char *allow,
                      hf__time deadline, hf_error *err)
@@ -279,7 +279,7 @@ static void file_close(void *state)
      * store again. From now on their leases alone count: else the end of its
      * life would say that the holder is dead. Where that can't be written,
      * side.c keeps the life. */
-    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
+    s->local.plain.deadline = hf__after_ms(hf__now(), CLOSE_MS);
     if (s->local.side != NULL && hf__side_leave(s->local.side) &&
         check_dir(s, NULL) == HF_OK) {
         hf__held_part(&s->local.side->held, part_one, s);

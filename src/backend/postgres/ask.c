@@ -142,15 +142,15 @@ static void fail(struct hf__pg *s, int status)
 }
 
 /* The library has taken it, or had no memory for it. */
-static void owe(struct hf__pg *s, bool is_taken, int what)
+static void add_pending(struct hf__pg *s, bool is_taken, int what)
 {
     struct hf__pg_wire *w = &s->wire;
 
-    if (!is_taken || w->n_owed == (int)sizeof w->owed) {
+    if (!is_taken || w->n_pending == (int)sizeof w->pending) {
         fail(s, HF_EUNAVAIL);
         return;
     }
-    w->owed[w->n_owed++] = (unsigned char)what;
+    w->pending[w->n_pending++] = (unsigned char)what;
 }
 
 static void ask_settings(struct hf__pg *s)
@@ -158,10 +158,10 @@ static void ask_settings(struct hf__pg *s)
     static const unsigned types[] = {BOOL};
     const char *values[] = {s->server.is_pooled ? "t" : "f"};
 
-    owe(s,
-        PQsendQueryParams(s->wire.handle, s->wire.settings, 1, types, values,
-                          NULL, NULL, 1),
-        HF__PG_OWES_SETTINGS);
+    add_pending(s,
+                PQsendQueryParams(s->wire.handle, s->wire.settings, 1, types,
+                                  values, NULL, NULL, 1),
+                HF__PG_PENDING_SETTINGS);
 }
 
 /* The statement as it is sent: each table's name, which is a word that begins
@@ -212,16 +212,16 @@ static void ask_named(struct hf__pg *s, const char *const values[],
     (void)snprintf(name, sizeof name, "h%d.%u.%016llx", number, w->epoch,
                    (unsigned long long)s->server.mark);
     if (!is_prepared(s)) {
-        owe(s,
-            PQsendPrepare(w->handle, name, w->text.bytes, w->n_values,
-                          w->types),
-            HF__PG_OWES_PREPARED + number);
+        add_pending(s,
+                    PQsendPrepare(w->handle, name, w->text.bytes, w->n_values,
+                                  w->types),
+                    HF__PG_PENDING_PREPARED + number);
         w->prepared |= UINT64_C(1) << number;
     }
-    owe(s,
-        PQsendQueryPrepared(w->handle, name, w->n_values, values, lengths,
-                            formats, 1),
-        HF__PG_OWES_REPLY);
+    add_pending(s,
+                PQsendQueryPrepared(w->handle, name, w->n_values, values,
+                                    lengths, formats, 1),
+                HF__PG_PENDING_REPLY);
 }
 
 /* To the library: what was asked last. */
@@ -241,7 +241,7 @@ static void hand_over(struct hf__pg *s)
         write_whole(w);
     }
     if (w->values.is_broken || w->text.is_broken) {
-        fail(s, w->n_owed == 0 ? HF_ENOMEM : HF_EUNAVAIL);
+        fail(s, w->n_pending == 0 ? HF_ENOMEM : HF_EUNAVAIL);
         return;
     }
     w->at[w->n_values] = (int)w->values.length;
@@ -258,10 +258,10 @@ static void hand_over(struct hf__pg *s)
     if (is_named(s)) {
         ask_named(s, values, lengths, formats);
     } else {
-        owe(s,
-            PQsendQueryParams(w->handle, w->text.bytes, w->n_values, w->types,
-                              values, lengths, formats, 1),
-            HF__PG_OWES_REPLY);
+        add_pending(s,
+                    PQsendQueryParams(w->handle, w->text.bytes, w->n_values,
+                                      w->types, values, lengths, formats, 1),
+                    HF__PG_PENDING_REPLY);
     }
 }
 
@@ -280,7 +280,7 @@ void hf__pg_end_group(struct hf__pg *s)
 
     hand_over(s);
     if (w->is_in_group && w->failed == HF_OK) {
-        owe(s, PQpipelineSync(w->handle), HF__PG_OWES_SYNC);
+        add_pending(s, PQpipelineSync(w->handle), HF__PG_PENDING_SYNC);
     }
     w->is_in_group = false;
 }

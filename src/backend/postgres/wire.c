@@ -89,8 +89,8 @@ void hf__pg_disconnect(struct hf__pg *s)
     w->is_unanswered = false;
     w->is_set = false;
     w->prepared = 0;
-    w->n_owed = 0;
-    w->next_owed = 0;
+    w->n_pending = 0;
+    w->next_pending = 0;
 }
 
 void hf__pg_wire_fini(struct hf__pg *s)
@@ -103,9 +103,9 @@ void hf__pg_wire_fini(struct hf__pg *s)
 
 /* ---- sending */
 
-static bool is_owed(const struct hf__pg_wire *w)
+static bool is_pending(const struct hf__pg_wire *w)
 {
-    return w->next_got < w->n_got || w->next_owed < w->n_owed;
+    return w->next_got < w->n_got || w->next_pending < w->n_pending;
 }
 
 void hf__pg_begin_packet(struct hf__pg *s)
@@ -113,15 +113,15 @@ void hf__pg_begin_packet(struct hf__pg *s)
     struct hf__pg_wire *w = &s->wire;
 
     drop_reply(s);
-    if (is_owed(w) || (w->failed != HF_OK && w->n_owed > 0)) {
+    if (is_pending(w) || (w->failed != HF_OK && w->n_pending > 0)) {
         w->is_dead = true; /* what is owed would be taken for its replies */
     }
     drop_group(w);
     w->statement = NULL;
     w->is_in_group = false;
     w->failed = w->is_dead ? HF_EUNAVAIL : HF_OK;
-    w->n_owed = 0;
-    w->next_owed = 0;
+    w->n_pending = 0;
+    w->next_pending = 0;
 }
 
 int hf__pg_send(struct hf__pg *s)
@@ -173,7 +173,7 @@ static void note_refusal(struct hf__pg_wire *w, const PGresult *result)
 static void take_result(struct hf__pg_wire *w, PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
-    int what = w->owed[w->next_owed];
+    int what = w->pending[w->next_pending];
     bool is_well = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 
     if (status == PGRES_FATAL_ERROR) {
@@ -181,19 +181,19 @@ static void take_result(struct hf__pg_wire *w, PGresult *result)
     } else if (!is_well && status != PGRES_PIPELINE_ABORTED) {
         w->is_dead = true;
     }
-    w->has_set = w->has_set || (is_well && what == HF__PG_OWES_SETTINGS);
-    if (!is_well && what >= HF__PG_OWES_PREPARED) {
-        w->prepared &= ~(UINT64_C(1) << (what - HF__PG_OWES_PREPARED));
+    w->has_set = w->has_set || (is_well && what == HF__PG_PENDING_SETTINGS);
+    if (!is_well && what >= HF__PG_PENDING_PREPARED) {
+        w->prepared &= ~(UINT64_C(1) << (what - HF__PG_PENDING_PREPARED));
     }
-    if (what == HF__PG_OWES_REPLY && w->why != NULL) {
+    if (what == HF__PG_PENDING_REPLY && w->why != NULL) {
         PQclear(result); /* it was not even tried */
         result = w->why;
         w->why = NULL;
     }
-    if (what == HF__PG_OWES_REPLY) {
+    if (what == HF__PG_PENDING_REPLY) {
         HF_ASSERT(w->n_got < HF__PG_STATEMENTS);
         w->got[w->n_got++] = result;
-    } else if (status == PGRES_FATAL_ERROR && what != HF__PG_OWES_SYNC) {
+    } else if (status == PGRES_FATAL_ERROR && what != HF__PG_PENDING_SYNC) {
         PQclear(w->why);
         w->why = result;
     } else if (status == PGRES_FATAL_ERROR && w->n_got > 0) {
@@ -209,7 +209,7 @@ static void end_of_group(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
 
-    w->next_owed++;
+    w->next_pending++;
     w->is_whole = true;
     /* Of a pooler's connection they ended with the group. */
     w->is_set = w->is_set ||
@@ -227,7 +227,7 @@ static bool has_group(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
 
-    if (w->next_owed == w->n_owed) {
+    if (w->next_pending == w->n_pending) {
         w->is_dead = true; /* a reply is asked for, and none is owed */
     }
     while (!w->is_dead && !PQisBusy(w->handle)) {
@@ -235,7 +235,8 @@ static bool has_group(struct hf__pg *s)
 
         w->n_silent = result == NULL ? w->n_silent + 1 : 0;
         if (result == NULL) {
-            w->next_owed += w->owed[w->next_owed] == HF__PG_OWES_SYNC ? 0 : 1;
+            w->next_pending +=
+                w->pending[w->next_pending] == HF__PG_PENDING_SYNC ? 0 : 1;
             w->is_dead = w->n_silent > 1;
         } else if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
             PQclear(result);
@@ -312,7 +313,7 @@ int hf__pg_skip(struct hf__pg *s)
     struct hf__pg_reply first = {0};
     int r = HF_OK;
 
-    while (r == HF_OK && is_owed(&s->wire)) {
+    while (r == HF_OK && is_pending(&s->wire)) {
         r = hf__pg_next(s);
         if (r == HF_OK && s->reply.is_refused && !first.is_refused) {
             first = s->reply;
@@ -336,8 +337,8 @@ int hf__pg_run(struct hf__pg *s)
     r = r == HF_OK ? hf__pg_next(s) : r;
     if (r == HF_OK && s->reply.sqlstate[0] != '\0' &&
         hf__pg_error_class(s) == HF__PG_UNKNOWN_PREPARED) {
-        w->n_owed = 0;
-        w->next_owed = 0;
+        w->n_pending = 0;
+        w->next_pending = 0;
         w->is_handed = false;
         r = hf__pg_send(s);
         r = r == HF_OK ? hf__pg_next(s) : r;

@@ -42,10 +42,10 @@ struct hf__pg_statement {
 /* What is owed: a reply; what closes a group; the settings; from the last on,
  * that the statement of that number was prepared. */
 enum {
-    HF__PG_OWES_REPLY,
-    HF__PG_OWES_SYNC,
-    HF__PG_OWES_SETTINGS,
-    HF__PG_OWES_PREPARED
+    HF__PG_PENDING_REPLY,
+    HF__PG_PENDING_SYNC,
+    HF__PG_PENDING_SETTINGS,
+    HF__PG_PENDING_PREPARED
 };
 
 struct hf__pg_wire {
@@ -75,9 +75,9 @@ struct hf__pg_wire {
     int failed; /* HF_OK; HF_ENOMEM or HF_EUNAVAIL: it is not to be sent */
 
     /* Sent, and not answered yet, in the order in which the answers come: */
-    unsigned char owed[4 * HF__PG_STATEMENTS];
-    int n_owed;
-    int next_owed;
+    unsigned char pending[4 * HF__PG_STATEMENTS];
+    int n_pending;
+    int next_pending;
     /* Of the group that was answered last: */
     PGresult *got[HF__PG_STATEMENTS];
     int n_got;

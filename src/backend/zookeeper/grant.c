@@ -21,7 +21,7 @@ void hf__zk_note_name(struct hf__zk_task *t, const char *name)
 
     HF_ASSERT(length < sizeof t->own.name); /* we wrote it, but the sequence */
     memcpy(t->own.name, name, length + 1);
-    t->own.stage = HF__ZK_STANDING;
+    t->own.stage = HF__ZK_CREATED;
     hf__zk_remember(t);
 }
 

@@ -14,7 +14,7 @@
 
 enum hf__zk_own_stage {
     HF__ZK_UNANSWERED, /* it may be there: the answer was lost */
-    HF__ZK_STANDING,   /* it is there; nothing has been decided */
+    HF__ZK_CREATED,    /* it is there; nothing has been decided */
     HF__ZK_QUEUED,     /* it waits in the queue */
     HF__ZK_GRANTED
 };

@@ -304,7 +304,7 @@ static void take_called(struct hf__zk_task *t)
  * and says so again. */
 static void enter_as_called(struct hf__zk_task *t)
 {
-    t->own.stage = HF__ZK_STANDING;
+    t->own.stage = HF__ZK_CREATED;
     t->own.is_called = false;
     hf__zk_remember(t);
     hf__zk_add(t, HF__ZK_LIST, NULL);

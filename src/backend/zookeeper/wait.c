@@ -31,10 +31,10 @@
 static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
                           struct hf__zk_own *own)
 {
-    struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
+    struct hf__op op = {.key = w->request.key, .token = w->request.ticket};
 
     return w->is_armed && !w->has_fired &&
-           !hf__token_is_zero(&w->wish.ticket) &&
+           !hf__token_is_zero(&w->request.ticket) &&
            (w->own_watch == NULL || !hf__zk_watch_is_set(w->own_watch)) &&
            hf__zk_own_find(hf__zk_common(&s->ref), &op, own) &&
            own->name[0] != '\0';
@@ -52,7 +52,7 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     if (!find_position(s, w, &own)) {
         return false;
     }
-    (void)hf__zk_name_path(s->url.chroot, &w->wish.key, folder);
+    (void)hf__zk_name_path(s->url.chroot, &w->request.key, folder);
     hf__zk_child_path(folder, own.name, path);
     hf__zk_watch_drop(w->own_watch); /* one that has fired says so for ever */
     w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->ref)
@@ -129,7 +129,7 @@ static int64_t look_ms(const struct hf__zk_queue *queue, int position)
 static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
                     const struct hf__zk_queue *queue)
 {
-    struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
+    struct hf__op op = {.key = w->request.key, .token = w->request.ticket};
     struct hf__zk_predecessor ahead;
     struct hf__zk_own own;
     int position;
@@ -163,7 +163,7 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
 static bool may_try_apart(struct hf__zk_wait *w,
                           const struct hf__zk_queue *queue)
 {
-    enum hf__entry entry = hf__zk_queue_would(queue, w->wish.lock_mode);
+    enum hf__entry entry = hf__zk_queue_would(queue, w->request.lock_mode);
     const struct hf__zk_claim *first = queue->claims;
 
     w->sight = HF__ZK_SEE_ALL;
@@ -175,9 +175,9 @@ static bool may_try_apart(struct hf__zk_wait *w,
     if (entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT) {
         return true;
     }
-    return queue->n_in > 0 && !hf__token_is_zero(&w->wish.token) &&
+    return queue->n_in > 0 && !hf__token_is_zero(&w->request.token) &&
            first->child.lock_mode.mode != HF__MODE_SLOTS &&
-           !hf__token_equal(&first->child.token, &w->wish.token);
+           !hf__token_equal(&first->child.token, &w->request.token);
 }
 
 /* HF_OK, or HF_ENOMEM. */
@@ -185,7 +185,7 @@ static int judge(struct hf__zk *s, struct hf__zk_wait *w,
                  const struct hf__zk_answer *a)
 {
     HF_AUTO(hf__zk_queue_fini) struct hf__zk_queue queue = {0};
-    bool has_ticket = !hf__token_is_zero(&w->wish.ticket);
+    bool has_ticket = !hf__token_is_zero(&w->request.ticket);
 
     if (hf__zk_is_short(a->rc)) {
         return HF_ENOMEM;
@@ -240,7 +240,7 @@ static bool must_look(const struct hf__zk_waits *p, hf__time now)
 static void folder_of(const struct hf__zk *s, const struct hf__zk_wait *w,
                       char to[HF__ZK_FOLDER_MAX])
 {
-    (void)hf__zk_name_path(s->url.chroot, &w->wish.key, to);
+    (void)hf__zk_name_path(s->url.chroot, &w->request.key, to);
 }
 
 /* What it has to see. A claim has no children: to watch their list fires when
@@ -297,8 +297,8 @@ static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
         *r = HF_ENOMEM;
     } else if (w->is_armed && w->sight == HF__ZK_SEE_ALL) {
         *r = judge(s, w, a);
-    } else if (w->is_armed && is_simple && w->wish.fence != 0) {
-        w->has_fired = (uint64_t)a->stat.czxid != w->wish.fence;
+    } else if (w->is_armed && is_simple && w->request.fence != 0) {
+        w->has_fired = (uint64_t)a->stat.czxid != w->request.fence;
     } else if (a->rc != ZNONODE && !hf__zk_is_unknown(a->rc)) {
         w->has_fired = !w->is_armed; /* refused */
     }
@@ -375,8 +375,8 @@ static void fire_next(struct hf__zk *s)
 
         if (w->is_armed && w->is_next && w->sight == HF__ZK_SEE_NODE &&
             hf__zk_watch_has_fired(w->watch)) {
-            hf__zk_own_call(hf__zk_common(&s->ref), &w->wish.ticket,
-                            &w->wish.key);
+            hf__zk_own_call(hf__zk_common(&s->ref), &w->request.ticket,
+                            &w->request.key);
             w->has_fired = true;
             w->is_armed = false;
         }
@@ -488,7 +488,7 @@ static int sleep_blindly(struct hf__zk *s, hf__time deadline)
     return HF_OK;
 }
 
-int hf__zk_wait(void *state, struct hf__watch *wishes[], int n,
+int hf__zk_wait(void *state, struct hf__watch *requests[], int n,
                 hf__time deadline, hf_error *err)
 {
     struct hf__zk *s = state;
@@ -497,11 +497,11 @@ int hf__zk_wait(void *state, struct hf__watch *wishes[], int n,
     if (hf__zk_waits_of(s) == NULL) {
         return sleep_blindly(s, deadline);
     }
-    r = hf__zk_waits_take(s, wishes, n);
+    r = hf__zk_waits_take(s, requests, n);
     r = r == HF_OK ? wait_for_news(s, deadline, err) : r;
     if (r == HF_ENOMEM && !has_any_fired(s->waits)) {
         return sleep_blindly(s, deadline);
     }
-    hf__zk_waits_tell(s->waits, wishes, n);
+    hf__zk_waits_tell(s->waits, requests, n);
     return r == HF_ENOMEM ? (int)HF_OK : r;
 }

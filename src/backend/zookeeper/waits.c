@@ -46,24 +46,25 @@ static size_t put(char *to, size_t at, const void *bytes, size_t length)
 
 /* Two wishes that have the same are one. Who has a ticket has nothing else that
  * would tell it from others: what it sees changes. */
-static size_t write_id(char to[HF__ZK_WISH_MAX], const struct hf__watch *wish)
+static size_t write_id(char to[HF__ZK_REQUEST_ID_MAX],
+                       const struct hf__watch *request)
 {
-    int lock_mode[2] = {(int)wish->lock_mode.mode, wish->lock_mode.slots};
-    size_t at = put(to, 0, wish->ticket.bytes, sizeof wish->ticket.bytes);
+    int lock_mode[2] = {(int)request->lock_mode.mode, request->lock_mode.slots};
+    size_t at = put(to, 0, request->ticket.bytes, sizeof request->ticket.bytes);
 
-    if (hf__token_is_zero(&wish->ticket)) {
-        at = put(to, at, wish->token.bytes, sizeof wish->token.bytes);
-        at = put(to, at, &wish->fence, sizeof wish->fence);
+    if (hf__token_is_zero(&request->ticket)) {
+        at = put(to, at, request->token.bytes, sizeof request->token.bytes);
+        at = put(to, at, &request->fence, sizeof request->fence);
         at = put(to, at, lock_mode, sizeof lock_mode);
     }
-    return put(to, at, wish->key.bytes, wish->key.length);
+    return put(to, at, request->key.bytes, request->key.length);
 }
 
 static struct hf__zk_wait *find(const struct hf__zk_waits *p,
-                                const struct hf__watch *wish)
+                                const struct hf__watch *request)
 {
-    char id[HF__ZK_WISH_MAX];
-    size_t length = write_id(id, wish);
+    char id[HF__ZK_REQUEST_ID_MAX];
+    size_t length = write_id(id, request);
     struct hf__map_link *session = hf__map_find(&p->map, id, length);
 
     return session == NULL ? NULL
@@ -89,7 +90,7 @@ static int grow(struct hf__zk_waits *p)
 }
 
 static struct hf__zk_wait *add(struct hf__zk_waits *p,
-                               const struct hf__watch *wish)
+                               const struct hf__watch *request)
 {
     struct hf__zk_wait *w = hf__alloc(sizeof *w);
 
@@ -97,11 +98,11 @@ static struct hf__zk_wait *add(struct hf__zk_waits *p,
         hf__free(w);
         return NULL;
     }
-    w->wish = *wish;
-    memcpy(w->bytes, wish->key.bytes, wish->key.length);
-    w->wish.key.bytes = w->bytes;
+    w->request = *request;
+    memcpy(w->bytes, request->key.bytes, request->key.length);
+    w->request.key.bytes = w->bytes;
     w->look_at = HF__NEVER;
-    hf__map_add(&p->map, &w->in_map, w->id, write_id(w->id, wish));
+    hf__map_add(&p->map, &w->in_map, w->id, write_id(w->id, request));
     p->list[p->n++] = w;
     return w;
 }
@@ -128,7 +129,7 @@ static void arrange(struct hf__zk_waits *p)
     p->n = kept;
 }
 
-int hf__zk_waits_take(struct hf__zk *s, struct hf__watch *wishes[], int n)
+int hf__zk_waits_take(struct hf__zk *s, struct hf__watch *requests[], int n)
 {
     struct hf__zk_waits *p = s->waits;
     int r = HF_OK;
@@ -137,9 +138,9 @@ int hf__zk_waits_take(struct hf__zk *s, struct hf__watch *wishes[], int n)
         p->list[i]->missed++;
     }
     for (int i = 0; i < n && r == HF_OK; i++) {
-        struct hf__zk_wait *w = find(p, wishes[i]);
+        struct hf__zk_wait *w = find(p, requests[i]);
 
-        w = w == NULL ? add(p, wishes[i]) : w;
+        w = w == NULL ? add(p, requests[i]) : w;
         if (w != NULL) {
             w->missed = 0;
             w->has_fired = false;
@@ -166,14 +167,14 @@ void hf__zk_wait_fini(struct hf__zk *s)
     s->waits = NULL;
 }
 
-void hf__zk_waits_tell(const struct hf__zk_waits *p, struct hf__watch *wishes[],
-                       int n)
+void hf__zk_waits_tell(const struct hf__zk_waits *p,
+                       struct hf__watch *requests[], int n)
 {
     for (int i = 0; i < n; i++) {
-        struct hf__zk_wait *w = find(p, wishes[i]);
+        struct hf__zk_wait *w = find(p, requests[i]);
 
-        wishes[i]->has_fired = w != NULL && w->has_fired;
-        if (wishes[i]->has_fired) { /* who comes in needs it no more */
+        requests[i]->has_fired = w != NULL && w->has_fired;
+        if (requests[i]->has_fired) { /* who comes in needs it no more */
             hf__zk_watch_drop(w->own_watch);
             w->own_watch = NULL;
         }

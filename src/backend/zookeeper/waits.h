@@ -13,13 +13,15 @@
 
 /* A key, a ticket, and of who has none what was seen: a token, a fence and a
  * lock mode. */
-enum { HF__ZK_WISH_MAX = HF__KEY_MAX + 2 * (int)sizeof(struct hf__token) + 16 };
+enum {
+    HF__ZK_REQUEST_ID_MAX = HF__KEY_MAX + 2 * (int)sizeof(struct hf__token) + 16
+};
 
 /* One name that somebody waits for. */
 struct hf__zk_wait {
     struct hf__map_link in_map;
-    char id[HF__ZK_WISH_MAX]; /* whose it is, of all waits */
-    struct hf__watch wish;    /* of the call before, its key in `bytes` */
+    char id[HF__ZK_REQUEST_ID_MAX]; /* whose it is, of all waits */
+    struct hf__watch request;       /* of the call before, its key in `bytes` */
     char bytes[HF__KEY_MAX];
     struct hf__zk_watch *watch;
     struct hf__zk_watch *own_watch; /* of its place in the queue; or NULL */
@@ -45,9 +47,9 @@ struct hf__zk_waits {
 HF_MUST_CHECK struct hf__zk_waits *hf__zk_waits_of(struct hf__zk *);
 /* These are wanted now, and none has fired; others are not, and those that were
  * not for long are forgotten. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__zk_waits_take(struct hf__zk *, struct hf__watch *wishes[],
-                                    int n);
+HF_MUST_CHECK int hf__zk_waits_take(struct hf__zk *,
+                                    struct hf__watch *requests[], int n);
 /* Which have fired. */
-void hf__zk_waits_tell(const struct hf__zk_waits *, struct hf__watch *wishes[],
-                       int n);
+void hf__zk_waits_tell(const struct hf__zk_waits *,
+                       struct hf__watch *requests[], int n);
 #endif

@@ -68,7 +68,7 @@ static struct hf__zk_common *claims_of(struct party *p)
 
 static void grant(struct party *p, struct grant *g, int i)
 {
-    struct hf__zk_own own = {.stage = HF__ZK_STANDING, .slot = -1};
+    struct hf__zk_own own = {.stage = HF__ZK_CREATED, .slot = -1};
 
     snprintf(g->name, sizeof g->name, "test:%06d", i);
     g->op.key = (struct hf__key){
