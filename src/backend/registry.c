@@ -10,7 +10,7 @@
 #include "src/backend/conn.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
-#include "src/base/url_several.h"
+#include "src/base/url_list.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const struct hf__url_joint joints[] = {
 
 int hf__backend_url(const char *text, struct hf__url **ret_url, hf_error *err)
 {
-    return hf__url_parse_several(text, joints, ret_url, err);
+    return hf__url_parse_list(text, joints, ret_url, err);
 }
 
 const char *hf__store_name(int i)

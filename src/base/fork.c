@@ -24,7 +24,7 @@ static struct hf__process_mutex *process_mutexes; /* guarded by listing */
 static struct hf__mutex lock = HF__MUTEX_INIT;
 static unsigned char *bits; /* guarded by lock, as is the next */
 static size_t n_bytes;
-static hf__once watch_once = HF__ONCE_INIT;
+static hf__once_flag watch_once = HF__ONCE_INIT;
 static bool is_watching;
 static atomic_uint generation = 1;
 

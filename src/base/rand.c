@@ -19,7 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static hf__once page_once = HF__ONCE_INIT;
+static hf__once_flag page_once = HF__ONCE_INIT;
 static _Atomic uint64_t *epoch_page; /* NULL: the kernel has no such page */
 
 static _Thread_local struct {

@@ -218,7 +218,7 @@ void hf__thread_name(char *buf, size_t size)
     hf__utf8_copy(buf, size, name);
 }
 
-void hf__once_run(hf__once *once, void (*fn)(void))
+void hf__once_run(hf__once_flag *once, void (*fn)(void))
 {
     HF_ASSERT(pthread_once(once, fn) == 0);
 }

@@ -60,8 +60,8 @@ void hf__thread_name(char *buf, size_t size);
 
 /* Run fn once in this process. */
 #define HF__ONCE_INIT PTHREAD_ONCE_INIT
-typedef pthread_once_t hf__once;
-HF_MODULE_API void hf__once_run(hf__once *, void (*fn)(void));
+typedef pthread_once_t hf__once_flag;
+HF_MODULE_API void hf__once_run(hf__once_flag *, void (*fn)(void));
 
 /* All signals are blocked for this thread between the two, and for good in the
  * threads that it starts meanwhile. */

@@ -129,37 +129,38 @@ void hf__sleep_until(hf__time limit)
  * member is on the list already. It may go as soon as it is there. */
 static struct hf__parker *call_member(struct hf__parker *p)
 {
-    struct hf__crew *crew = p->crew;
-    struct hf__member *m = HF__ELEMENT(p, struct hf__member, parker);
-    struct hf__member *head = NULL;
+    struct hf__ready_list *ready_list = p->ready_list;
+    struct hf__ready_item *m = HF__ELEMENT(p, struct hf__ready_item, parker);
+    struct hf__ready_item *head = NULL;
 
     if (atomic_exchange(&m->is_called, true)) {
         return NULL;
     }
-    head = atomic_load(&crew->called);
+    head = atomic_load(&ready_list->called);
     do {
         m->next = head;
-    } while (!atomic_compare_exchange_weak(&crew->called, &head, m));
-    return &crew->parker;
+    } while (!atomic_compare_exchange_weak(&ready_list->called, &head, m));
+    return &ready_list->parker;
 }
 
-void hf__crew_join(struct hf__crew *crew, struct hf__member *m)
+void hf__ready_list_join(struct hf__ready_list *ready_list,
+                         struct hf__ready_item *m)
 {
-    m->parker.crew = crew;
+    m->parker.ready_list = ready_list;
     m->next = NULL;
     atomic_init(&m->is_called, true);
 }
 
-struct hf__member *hf__crew_take(struct hf__crew *crew)
+struct hf__ready_item *hf__ready_list_take(struct hf__ready_list *ready_list)
 {
-    struct hf__member *last = NULL;
-    struct hf__member *m = NULL;
+    struct hf__ready_item *last = NULL;
+    struct hf__ready_item *m = NULL;
 
-    if (atomic_load(&crew->called) != NULL) {
-        last = atomic_exchange(&crew->called, NULL);
+    if (atomic_load(&ready_list->called) != NULL) {
+        last = atomic_exchange(&ready_list->called, NULL);
     }
     while (last != NULL) {
-        struct hf__member *before = last->next;
+        struct hf__ready_item *before = last->next;
 
         last->next = m;
         m = last;
@@ -168,12 +169,12 @@ struct hf__member *hf__crew_take(struct hf__crew *crew)
     return m;
 }
 
-void hf__member_answer(struct hf__member *m)
+void hf__ready_item_answer(struct hf__ready_item *m)
 {
     atomic_store(&m->is_called, false);
 }
 
-bool hf__member_retire(struct hf__member *m)
+bool hf__ready_item_retire(struct hf__ready_item *m)
 {
     return !atomic_exchange(&m->is_called, true);
 }
@@ -182,7 +183,7 @@ atomic_uint *hf__unpark_begin(struct hf__parker *p)
 {
     unsigned old = 0;
 
-    if (p->crew != NULL) {
+    if (p->ready_list != NULL) {
         p = call_member(p);
     }
     if (p == NULL) {

@@ -23,18 +23,19 @@
 
 #include <stdatomic.h>
 
-struct hf__crew;
+struct hf__ready_list;
 
 struct hf__parker {
     atomic_uint word;
     atomic_bool is_engaged; /* see hf__parker_engage() */
-    struct hf__crew *crew;  /* it is a member's; NULL: somebody sleeps here */
+    struct hf__ready_list
+        *ready_list; /* it is a member's; NULL: somebody sleeps here */
 };
 
 /* One of many sleepers on one thread, which must not block for one of them. */
-static inline bool hf__parker_is_crews(const struct hf__parker *p)
+static inline bool hf__parker_is_ready_item(const struct hf__parker *p)
 {
-    return p->crew != NULL;
+    return p->ready_list != NULL;
 }
 HF_MODULE_API unsigned hf__parker_seen(const struct hf__parker *);
 /* Sleep until unparked since `seen`, or until `limit`. Thread: any. */
@@ -78,26 +79,26 @@ int hf__futex_ring_shared(atomic_uint *word, int count);
  * the member on the crew's list and wakes the thread, which sleeps on the
  * crew's own parker and then takes the list. Async-signal-safe as well.
  */
-struct hf__member {
-    struct hf__parker parker; /* only to be unparked */
-    struct hf__member *next;  /* in the list */
-    atomic_bool is_called;    /* in the list, or on its way there */
+struct hf__ready_item {
+    struct hf__parker parker;    /* only to be unparked */
+    struct hf__ready_item *next; /* in the list */
+    atomic_bool is_called;       /* in the list, or on its way there */
 };
 
-struct hf__crew {
+struct hf__ready_list {
     struct hf__parker parker;
-    _Atomic(struct hf__member *) called; /* the last one first */
+    _Atomic(struct hf__ready_item *) called; /* the last one first */
 };
 
 /* A new member; it is not called before it has been answered. */
-void hf__crew_join(struct hf__crew *, struct hf__member *);
+void hf__ready_list_join(struct hf__ready_list *, struct hf__ready_item *);
 /* Those called since the last time, in their order; NULL: none. Each is to be
  * answered, before one looks why it was called. */
-struct hf__member *hf__crew_take(struct hf__crew *);
-void hf__member_answer(struct hf__member *);
+struct hf__ready_item *hf__ready_list_take(struct hf__ready_list *);
+void hf__ready_item_answer(struct hf__ready_item *);
 /* Nobody unparks it any more: may it be freed? If not it has just been called
  * and may be freed once it was taken. */
-HF_MUST_CHECK bool hf__member_retire(struct hf__member *);
+HF_MUST_CHECK bool hf__ready_item_retire(struct hf__ready_item *);
 
 struct hf__waker {
     atomic_int fd; /* plus 1; 0: none */

@@ -115,8 +115,8 @@ static bool step_ready(struct hf__acquire *a)
         hf__client_prepare_leave(a->client, &a->unready);
         return end_cancelled(a);
     }
-    if (!hf__client_is_ready(a->client) || hf__parker_is_crews(a->parker) ||
-        a->unready.is_queued) {
+    if (!hf__client_is_ready(a->client) ||
+        hf__parker_is_ready_item(a->parker) || a->unready.is_queued) {
         if (!hf__client_prepare_step(a->client, &a->unready)) {
             return false;
         }

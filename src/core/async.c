@@ -109,7 +109,7 @@ static bool step(struct hf__job *j, hf__time *ret_until)
 
 static void call_off(struct hf__job *j)
 {
-    hf__unpark(&j->member.parker);
+    hf__unpark(&j->ready_item.parker);
 }
 
 /* Also if nothing was to be sent: its answer is known. */
@@ -159,7 +159,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     d->n = n;
     for (int i = 0; i < n; i++) {
         atomic_fetch_add(&hf__lock_part(lock, i)->grant->refs, 1);
-        d->releases[i].parker = &d->job.member.parker;
+        d->releases[i].parker = &d->job.ready_item.parker;
     }
     return d;
 }

@@ -47,7 +47,7 @@ static void call_off(struct hf__job *j)
     struct hf__async_acquire *f = HF__ELEMENT(j, struct hf__async_acquire, job);
 
     atomic_store(&f->a.is_called_off, true);
-    hf__unpark(&j->member.parker);
+    hf__unpark(&j->ready_item.parker);
 }
 
 static void count(struct hf_client *client, int r, bool is_shared)
@@ -146,11 +146,11 @@ int hf__async_acquire_new(struct hf_client *client, const char *name,
     f->job.end = end;
     f->job.call_off = call_off;
     hf__executor_adopt(&client->executor, &f->job);
-    f->follower.parker = &f->job.member.parker;
+    f->follower.parker = &f->job.ready_item.parker;
     f->cancel = opts->cancel;
     f->a.names = &name;
     f->a.opts = opts;
-    f->a.parker = &f->job.member.parker;
+    f->a.parker = &f->job.ready_item.parker;
     f->a.stop = f->cancel == NULL ? NULL : &f->cancel->is_fired;
     f->a.err = &f->err;
     f->a.lock = hf__lock_new();

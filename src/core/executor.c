@@ -46,7 +46,7 @@ static void step(struct hf__executor *s, struct hf__job *j)
     hf__list_remove(&j->link);
     hf__mutex_unlock(&s->mutex);
     j->is_over = true;
-    if (hf__member_retire(&j->member)) {
+    if (hf__ready_item_retire(&j->ready_item)) {
         end_job(s, j);
     }
 }
@@ -54,17 +54,17 @@ static void step(struct hf__executor *s, struct hf__job *j)
 /* Step those that were called. Gives whether there were any. */
 static bool answer_calls(struct hf__executor *s)
 {
-    struct hf__member *m = hf__crew_take(&s->crew);
+    struct hf__ready_item *m = hf__ready_list_take(&s->ready_list);
     bool were_any = m != NULL;
 
     while (m != NULL) {
-        struct hf__job *j = HF__ELEMENT(m, struct hf__job, member);
+        struct hf__job *j = HF__ELEMENT(m, struct hf__job, ready_item);
 
         m = m->next;
         if (j->is_over) {
             end_job(s, j);
         } else {
-            hf__member_answer(&j->member);
+            hf__ready_item_answer(&j->ready_item);
             step(s, j);
         }
     }
@@ -88,7 +88,7 @@ static bool goes_on(struct hf__executor *s, unsigned *ret_seen)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
-    *ret_seen = hf__parker_seen(&s->crew.parker);
+    *ret_seen = hf__parker_seen(&s->ready_list.parker);
     return !s->is_stopping;
 }
 
@@ -107,7 +107,7 @@ static void executor_main(void *arg)
         if (!is_busy) {
             struct hf__timer *first = hf__heap_first(&s->timers);
 
-            hf__park(&s->crew.parker, seen,
+            hf__park(&s->ready_list.parker, seen,
                      first == NULL ? HF__NEVER : first->due);
         }
     }
@@ -126,7 +126,7 @@ int hf__executor_start(struct hf__executor *s)
 
 void hf__executor_adopt(struct hf__executor *s, struct hf__job *j)
 {
-    hf__crew_join(&s->crew, &j->member);
+    hf__ready_list_join(&s->ready_list, &j->ready_item);
     hf__list_init(&j->link);
 }
 
@@ -138,8 +138,8 @@ void hf__executor_add(struct hf__executor *s, struct hf__job *j)
     if (s->is_closing) {
         j->call_off(j);
     }
-    hf__member_answer(&j->member);
-    hf__unpark(&j->member.parker);
+    hf__ready_item_answer(&j->ready_item);
+    hf__unpark(&j->ready_item.parker);
     hf__mutex_unlock(&s->mutex);
 }
 
@@ -173,6 +173,6 @@ void hf__executor_stop(struct hf__executor *s)
     hf__mutex_lock(&s->mutex);
     s->is_stopping = true;
     hf__mutex_unlock(&s->mutex);
-    hf__unpark(&s->crew.parker);
+    hf__unpark(&s->ready_list.parker);
     hf__thread_stop(&s->thread);
 }

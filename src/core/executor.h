@@ -14,7 +14,7 @@
 #include "src/base/wake.h"
 
 struct hf__job {
-    struct hf__member member; /* its parker is what to unpark */
+    struct hf__ready_item ready_item; /* its parker is what to unpark */
     struct hf__timer timer;
     struct hf__link link;
     bool is_over;
@@ -29,7 +29,7 @@ struct hf__job {
 };
 
 struct hf__executor {
-    struct hf__crew crew;
+    struct hf__ready_list ready_list;
     struct hf__heap timers; /* the thread's own */
     struct hf__thread thread;
     struct hf__mutex mutex;

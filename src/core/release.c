@@ -99,7 +99,7 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
  * in one batch; else there is nothing to wait for. */
 static bool begun(const struct hf__release_op *p, hf__time *ret_until)
 {
-    return hf__parker_is_crews(p->parker) ||
+    return hf__parker_is_ready_item(p->parker) ||
            sleep_until((hf__time){0}, ret_until);
 }
 

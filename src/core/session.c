@@ -331,7 +331,7 @@ static bool may_lead(struct hf__session *s, struct hf__request *q)
 static hf__time lead_limit(const struct hf__session *s,
                            const struct hf__parker *parker, hf__time limit)
 {
-    if (s->is_runners || hf__parker_is_crews(parker) || limit.ns == 0) {
+    if (s->is_runners || hf__parker_is_ready_item(parker) || limit.ns == 0) {
         return (hf__time){0};
     }
     return hf__after_ms(limit, LEAD_SLACK_MS - s->settings->io_timeout_ms);

@@ -43,7 +43,7 @@ static void put_aside(struct hf__participants *list, int mode)
 
 static void put_line_aside(void *s, const struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL) {
@@ -71,7 +71,7 @@ static void put_back(struct hf__participants *list)
 
 static void put_line_back(void *s, const struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL && aside.n > 0) {
@@ -82,7 +82,7 @@ static void put_line_back(void *s, const struct hf__op *op)
 static void put_grants_aside(void *s, const struct hf__op *op,
                              enum hf__mode mode)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL) {
@@ -113,7 +113,7 @@ void barging_answer(void *s, struct hf__op *op)
 
 void tickets_live_for_ever(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     for (int i = 0; name != NULL && i < name->waiters.n; i++) {
@@ -123,7 +123,7 @@ void tickets_live_for_ever(void *s, struct hf__op *op)
 
 void asking_again_begins_anew(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
     int n = name == NULL ? 0 : name->waiters.n;
 
@@ -156,7 +156,7 @@ void grant_keeps_ticket(void *s, struct hf__op *op)
         op->queueing != HF__QUEUE_ALWAYS) {
         return;
     }
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     name = name_of(s, op);
     HF_ASSERT(name != NULL);
     t = hf__participants_add(&name->waiters, -1);
@@ -203,7 +203,7 @@ void alone_beside_shared_request(void *s, struct hf__op *op)
 
 void beside_answer(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     if (name != NULL && aside.n > 0) {
@@ -214,7 +214,7 @@ void beside_answer(void *s, struct hf__op *op)
 void break_ends_one(void *s, struct hf__op *op)
 {
     if (op->kind == HF__OP_BREAK && op->fence == 0) {
-        HF_SCOPED_FAMILY(&hf__mem_stores);
+        HF_SCOPED_FORK_LIST(&hf__mem_stores);
         struct hf__name *name = name_of(s, op);
 
         if (name != NULL && name->grants.n > 0) {
@@ -226,7 +226,7 @@ void break_ends_one(void *s, struct hf__op *op)
 /* One lease for the name, not for each grant. */
 void renewal_is_for_all(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
     int n = name == NULL || op->kind != HF__OP_RENEW ? 0 : name->grants.n;
 
@@ -245,7 +245,7 @@ void any_number_of_slots_fits(void *s, struct hf__op *op)
 
 void slot_is_given_twice(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
     struct hf__participant *g =
         name == NULL ? NULL : hf__participants_find(&name->grants, &op->token);
@@ -259,7 +259,7 @@ void slot_is_given_twice(void *s, struct hf__op *op)
 /* A counter for each that stands there, not one for the name. */
 void fence_is_each_ones_own(void *s, struct hf__op *op)
 {
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__name *name = name_of(s, op);
 
     if (op->kind == HF__OP_ACQUIRE && op->result == HF_OK) {

@@ -379,7 +379,7 @@ static bool is_healing(void)
     return hf__true_now() > hf__scene.plan.heal_ns && !hf__is_quiet();
 }
 
-void *hf__crew_work(void *arg)
+void *hf__ready_list_work(void *arg)
 {
     while (hf__true_now() < hf__scene.plan.drain_ns) {
         sleep_slot(hf__between(0, hf__scene.plan.think_ns));

@@ -76,7 +76,7 @@ static void *live(void *arg)
     hf__virtual_be(host, host);
     open_client();
     for (int i = 0; i < hf__scene.plan.crew; i++) {
-        if (pthread_create(&crew[i], NULL, hf__crew_work, NULL) != 0) {
+        if (pthread_create(&crew[i], NULL, hf__ready_list_work, NULL) != 0) {
             abort();
         }
     }

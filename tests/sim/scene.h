@@ -159,7 +159,7 @@ void hf__store_expect_empty(int host);
 /* ---- host.c */
 void hf__host_begin(void);
 /* ---- crew.c: a thread of a host */
-void *hf__crew_work(void *);
+void *hf__ready_list_work(void *);
 /* ---- faults.c */
 /* Until then that host may be kept from giving back. */
 void hf__disturb(int host, int64_t until);

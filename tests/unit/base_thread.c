@@ -112,7 +112,7 @@ static void once_only(void)
 
 TEST(once_is_once)
 {
-    static hf__once once = HF__ONCE_INIT;
+    static hf__once_flag once = HF__ONCE_INIT;
 
     hf__once_run(&once, once_only);
     hf__once_run(&once, once_only);

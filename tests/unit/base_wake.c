@@ -211,67 +211,67 @@ TEST(a_shared_word_wakes_another_process)
 
 /* ---- a crew */
 
-static struct hf__crew crew;
-static struct hf__member members[3];
+static struct hf__ready_list crew;
+static struct hf__ready_item members[3];
 
-static int next_called(struct hf__member **list)
+static int next_called(struct hf__ready_item **list)
 {
-    struct hf__member *m = *list;
+    struct hf__ready_item *m = *list;
 
     if (m == NULL) {
         return -1;
     }
     *list = m->next;
-    hf__member_answer(m);
+    hf__ready_item_answer(m);
     return (int)(m - members);
 }
 
 static void join_all(void)
 {
     for (int i = 0; i < 3; i++) {
-        hf__crew_join(&crew, &members[i]);
-        hf__member_answer(&members[i]);
+        hf__ready_list_join(&crew, &members[i]);
+        hf__ready_item_answer(&members[i]);
     }
 }
 
 TEST(members_are_called_once_and_in_order)
 {
-    struct hf__member *list = NULL;
+    struct hf__ready_item *list = NULL;
 
     join_all();
-    EXPECT(hf__crew_take(&crew) == NULL);
+    EXPECT(hf__ready_list_take(&crew) == NULL);
     hf__unpark(&members[2].parker);
     hf__unpark(&members[0].parker);
     hf__unpark(&members[2].parker);
-    list = hf__crew_take(&crew);
+    list = hf__ready_list_take(&crew);
     EXPECT_IS(next_called(&list), 2);
     EXPECT_IS(next_called(&list), 0);
     EXPECT_IS(next_called(&list), -1);
     hf__unpark(&members[2].parker); /* it was answered */
-    list = hf__crew_take(&crew);
+    list = hf__ready_list_take(&crew);
     EXPECT_IS(next_called(&list), 2);
-    EXPECT(hf__crew_take(&crew) == NULL);
+    EXPECT(hf__ready_list_take(&crew) == NULL);
 }
 
 TEST(a_member_is_not_called_before_it_was_answered)
 {
-    hf__crew_join(&crew, &members[0]);
+    hf__ready_list_join(&crew, &members[0]);
     hf__unpark(&members[0].parker);
-    EXPECT(hf__crew_take(&crew) == NULL);
-    hf__member_answer(&members[0]);
+    EXPECT(hf__ready_list_take(&crew) == NULL);
+    hf__ready_item_answer(&members[0]);
     hf__unpark(&members[0].parker);
-    EXPECT(hf__crew_take(&crew) == &members[0]);
+    EXPECT(hf__ready_list_take(&crew) == &members[0]);
 }
 
 TEST(a_member_that_was_called_may_go_only_when_it_was_taken)
 {
     join_all();
-    EXPECT(hf__member_retire(&members[0]));
+    EXPECT(hf__ready_item_retire(&members[0]));
     hf__unpark(&members[0].parker); /* too late */
-    EXPECT(hf__crew_take(&crew) == NULL);
+    EXPECT(hf__ready_list_take(&crew) == NULL);
     hf__unpark(&members[1].parker);
-    EXPECT(!hf__member_retire(&members[1]));
-    EXPECT(hf__crew_take(&crew) == &members[1]);
+    EXPECT(!hf__ready_item_retire(&members[1]));
+    EXPECT(hf__ready_list_take(&crew) == &members[1]);
 }
 
 enum { CALLERS = 3, CALLS = 20000 };
@@ -296,7 +296,7 @@ TEST(a_sleeping_crew_misses_no_call)
     hf__test_start_all(threads, CALLERS, call_members, NULL);
     while (seen_last[0] + seen_last[1] + seen_last[2] < 3 * CALLERS * CALLS) {
         unsigned seen = hf__parker_seen(&crew.parker);
-        struct hf__member *list = hf__crew_take(&crew);
+        struct hf__ready_item *list = hf__ready_list_take(&crew);
         int i = -1;
 
         if (list == NULL) {

@@ -51,7 +51,7 @@ TEST(it_stops_although_it_has_just_looked)
         atomic_store(&is_told, false);
         EXPECT_IS(hf__executor_start(&executor), HF_OK);
         while (atomic_load(&looks_left) > 0) {
-            hf__unpark(&executor.crew.parker); /* another round */
+            hf__unpark(&executor.ready_list.parker); /* another round */
             hf__thread_yield();
         }
         is_stopping = true;

@@ -27,7 +27,7 @@ struct layout {
     _Alignas(8) int64_t until_us[HF__WAKE_CHANNELS];
 };
 
-static struct hf__family sides;
+static struct hf__fork_list sides;
 
 /* 2: the layout is as SQLite's stores have it. */
 const struct hf__side_kind hf__file_side_kind = {

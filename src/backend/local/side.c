@@ -279,7 +279,7 @@ int hf__side_get(const struct hf__dir *dir, struct hf__head *head,
     int r = HF_CONFLICT;
 
     while (r == HF_CONFLICT) {
-        hf__family_lock(dir->kind->sides);
+        hf__fork_list_lock(dir->kind->sides);
         r = try_get(dir, &side, ret_has_others, err);
         if (r == HF_OK) {
             HF_ASSERT(side != NULL);
@@ -287,7 +287,7 @@ int hf__side_get(const struct hf__dir *dir, struct hf__head *head,
             side->users++;
             *ret_side = side;
         }
-        hf__family_unlock(dir->kind->sides);
+        hf__fork_list_unlock(dir->kind->sides);
         if (r == HF_CONFLICT) {
             r = hf__side_rest(dir, head, deadline, err);
         }
@@ -299,23 +299,23 @@ bool hf__side_leave(struct hf__side *side)
 {
     bool is_last;
 
-    hf__family_lock(side->kind->sides);
+    hf__fork_list_lock(side->kind->sides);
     side->users--;
     is_last = side->users == 0;
-    hf__family_unlock(side->kind->sides);
+    hf__fork_list_unlock(side->kind->sides);
     return is_last && hf__held_has_any(&side->held, hf__now().ns / 1000);
 }
 
 void hf__side_put(struct hf__side *side)
 {
     int64_t now_us = hf__now().ns / 1000;
-    struct hf__family *sides;
+    struct hf__fork_list *sides;
 
     if (side == NULL) {
         return;
     }
     sides = side->kind->sides; /* the side may be freed below */
-    hf__family_lock(sides);
+    hf__fork_list_lock(sides);
     side->refs--;
     /* All that nobody uses and no grant needs, also of earlier times. */
     HF__LIST_EACH (it, &sides->members) {
@@ -326,5 +326,5 @@ void hf__side_put(struct hf__side *side)
             side_free(one);
         }
     }
-    hf__family_unlock(sides);
+    hf__fork_list_unlock(sides);
 }

@@ -16,7 +16,7 @@
 #include "src/backend/breaks.h"
 #include "src/backend/local/dir.h"
 #include "src/backend/local/held.h"
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 #include "src/base/list.h"
 #include "src/base/wake_table.h"
 
@@ -40,8 +40,8 @@ struct hf__side_header {
 /* What is a store's own about it. */
 struct hf__side_kind {
     struct hf__side_header head;
-    bool names_have_bytes;    /* see held.h */
-    struct hf__family *sides; /* of this kind; locked while one is set up, so
+    bool names_have_bytes;       /* see held.h */
+    struct hf__fork_list *sides; /* of this kind; locked while one is set up, so
                                  that a disk that hangs stops no other kind */
 };
 

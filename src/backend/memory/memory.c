@@ -57,7 +57,7 @@ static void memory_interrupt(void *state)
     struct hf__mem_session *s = state;
 
     hf__sleep_slot_end(&s->sleep_slot);
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     if (s->store != NULL) {
         hf__unpark(&s->store->changed);
     }
@@ -72,7 +72,7 @@ static int memory_open(void *state, const struct hf__url *url,
 
     (void)allow;
     (void)deadline;
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     s->plain.primitives = &hf__mem_primitives;
     hf__mem_sweep();
     s->store = hf__mem_store(url->path);
@@ -89,7 +89,7 @@ static void memory_close(void *state)
 {
     struct hf__mem_session *s = state;
 
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     if (s->store != NULL) {
         if (s->life != NULL) {
             s->life->sessions--;

@@ -16,7 +16,7 @@
 #define TIMEOUT_MIN_MS 150
 #define TIMEOUT_MAX_MS 600000
 
-struct hf__family hf__mem_stores;
+struct hf__fork_list hf__mem_stores;
 
 #define ENTRY(at) HF__ELEMENT(at, struct hf__mem_entry, link)
 #define STORE(at) HF__ELEMENT(at, struct hf__mem_store, link)
@@ -180,7 +180,7 @@ static void begin(void *state)
 {
     struct hf__mem_session *s = state;
 
-    hf__family_lock(&hf__mem_stores);
+    hf__fork_list_lock(&hf__mem_stores);
     s->has_changed = false;
 }
 
@@ -189,7 +189,7 @@ static void end(void *state)
     struct hf__mem_session *s = state;
     struct hf__parker *changed = &s->store->changed;
 
-    hf__family_unlock(&hf__mem_stores);
+    hf__fork_list_unlock(&hf__mem_stores);
     if (s->has_changed) {
         hf__unpark(changed);
     }
@@ -377,7 +377,7 @@ int hf__mem_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                  hf_error *err)
 {
     struct hf__mem_store *store = ((struct hf__mem_session *)state)->store;
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
     struct hf__map_link *link =
         hf__map_find(&store->cells, op->key.bytes, op->key.length);
     struct cell *cell = link == NULL ? NULL : CELL(link);
@@ -429,7 +429,7 @@ void hf__mem_clean_cells(struct hf__mem_store *store,
                          const struct hf__key *prefix, struct hf__gc *g)
 {
     struct cleaning c = {store, prefix, g};
-    HF_SCOPED_FAMILY(&hf__mem_stores);
+    HF_SCOPED_FORK_LIST(&hf__mem_stores);
 
     hf__map_each(&store->cells, clean_one, &c);
     g->length = 0;

@@ -15,7 +15,7 @@
 
 #include "src/backend/breaks.h"
 #include "src/backend/name/engine.h"
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 #include "src/base/list.h"
 #include "src/base/map.h"
 
@@ -55,7 +55,7 @@ struct hf__mem_store {
     char name[];
 };
 
-extern struct hf__family hf__mem_stores;
+extern struct hf__fork_list hf__mem_stores;
 
 struct hf__mem_session {
     struct hf__plain plain;

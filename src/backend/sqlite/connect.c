@@ -16,7 +16,7 @@
 #include "src/backend/sqlite/vfs.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 #include "src/base/rand.h"
 
 #include <dirent.h>
@@ -226,7 +226,7 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
 
 /* ---- opening and closing */
 
-static struct hf__family connections;
+static struct hf__fork_list connections;
 
 /* Somebody who does not stand in the write queue has the write lock: one who
  * came when nobody queued, and is about to be ready; a shell, a backup. Short
@@ -283,9 +283,9 @@ int hf__connect_open(struct hf__sqlite *s, hf_error *err)
     atomic_store(&s->db->is_busy, true);
     /* Known before it is opened: a fork meanwhile must find it busy. */
     hf__sqlite_dir_ids(&s->sqlite_dir, &s->db->ids);
-    hf__family_lock(&connections);
+    hf__fork_list_lock(&connections);
     hf__list_push(&connections.members, &s->db->link);
-    hf__family_unlock(&connections);
+    hf__fork_list_unlock(&connections);
     rc = hf__vfs_open(s->sqlite_dir.path[HF__FILE_DB],
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                           SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
@@ -324,9 +324,9 @@ void hf__connect_close(struct hf__sqlite *s)
         return;
     }
     end(s->db);
-    hf__family_lock(&connections);
+    hf__fork_list_lock(&connections);
     hf__list_remove(&s->db->link);
-    hf__family_unlock(&connections);
+    hf__fork_list_unlock(&connections);
     hf__free(s->db);
     s->db = NULL;
 }
@@ -382,7 +382,7 @@ int hf__connect_clean(const struct hf__sqlite_dir *sqlite_dir,
 {
     bool safe;
 
-    hf__family_lock(&connections);
+    hf__fork_list_lock(&connections);
     safe = is_safe(ids);
     HF__LIST_EACH (it, &connections.inherited) {
         struct hf__connection *c = HF__ELEMENT(it, struct hf__connection, link);
@@ -394,7 +394,7 @@ int hf__connect_clean(const struct hf__sqlite_dir *sqlite_dir,
             hf__free(c);
         }
     }
-    hf__family_unlock(&connections);
+    hf__fork_list_unlock(&connections);
     return safe ? HF_OK
                 : hf__fail(err, HF_EUNSAFE,
                            "the parent process used %s while it forked, and "

@@ -328,7 +328,7 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 
 #define BALLAST (INT64_C(1) << 20)
 
-static struct hf__family sides;
+static struct hf__fork_list sides;
 
 /* 2: stamps, and databases of format 2. 3: the layout and the bytes are as the
  * file stores have them. */

@@ -197,7 +197,7 @@ static int init(struct hf__zk_session *session, const char *hosts,
 static int make_handle(struct hf__zk_session *session, const char *hosts,
                        int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
-    static hf__once once = HF__ONCE_INIT;
+    static hf__once_flag once = HF__ONCE_INIT;
     struct hf__signals signals;
     HF_AUTO(hf__zk_fds_free) struct hf__zk_fds before = {0};
 

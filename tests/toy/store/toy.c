@@ -10,7 +10,7 @@
 #include "src/backend/report.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 #include "src/base/list.h"
 #include "src/base/wake.h"
 
@@ -38,7 +38,7 @@ struct session {
 };
 
 /* The store, or none. */
-static struct hf__family toys;
+static struct hf__fork_list toys;
 
 #define ENTRY(at) HF__ELEMENT(at, struct entry, link)
 
@@ -84,7 +84,7 @@ static void begin(void *state)
 {
     struct session *s = state;
 
-    hf__family_lock(&toys);
+    hf__fork_list_lock(&toys);
     s->has_changed = false;
 }
 
@@ -92,7 +92,7 @@ static void end(void *state)
 {
     struct session *s = state;
 
-    hf__family_unlock(&toys);
+    hf__fork_list_unlock(&toys);
     if (s->has_changed) {
         hf__unpark(&s->store->changed);
     }
@@ -294,7 +294,7 @@ static int toy_open(void *state, const struct hf__url *url, const char *allow,
     (void)url;
     (void)allow;
     (void)deadline;
-    HF_SCOPED_FAMILY(&toys);
+    HF_SCOPED_FORK_LIST(&toys);
     s->plain.primitives = &primitives;
     s->store = the_store();
     if (s->store == NULL) {
@@ -310,7 +310,7 @@ static void toy_interrupt(void *state)
 {
     struct session *s = state;
 
-    HF_SCOPED_FAMILY(&toys);
+    HF_SCOPED_FORK_LIST(&toys);
     if (s->store != NULL) {
         hf__unpark(&s->store->changed);
     }
@@ -320,7 +320,7 @@ static void toy_close(void *state)
 {
     struct session *s = state;
 
-    HF_SCOPED_FAMILY(&toys);
+    HF_SCOPED_FORK_LIST(&toys);
     if (s->store != NULL && --s->store->sessions == 0) {
         sweep(s->store);
     }

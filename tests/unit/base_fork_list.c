@@ -3,7 +3,7 @@
  * Mutexes of the process and the families they guard: a child that is forked
  * while threads use them finds them free and whole.
  */
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ TEST(a_fork_waits_for_a_mutex_of_the_process)
 }
 
 enum { KINDS = 20, MEMBERS = 3 };
-static struct hf__family families[KINDS];
+static struct hf__fork_list families[KINDS];
 
 static int count(struct hf__link *list)
 {
@@ -60,12 +60,12 @@ static void join_and_leave(void *arg)
 
     (void)arg;
     for (int n = 0; !atomic_load(&is_over); n++) {
-        struct hf__family *f = &families[n < 1000 * KINDS ? n / 1000 : 0];
+        struct hf__fork_list *f = &families[n < 1000 * KINDS ? n / 1000 : 0];
         for (int i = 0; i < MEMBERS; i++) {
-            HF_SCOPED_FAMILY(f);
+            HF_SCOPED_FORK_LIST(f);
             hf__list_push(&f->members, &links[i]);
         }
-        HF_SCOPED_FAMILY(f);
+        HF_SCOPED_FORK_LIST(f);
         for (int i = 0; i < MEMBERS; i++) {
             hf__list_remove(&links[i]);
         }
@@ -78,7 +78,7 @@ static void expect_whole_families(void)
     for (int i = 0; i < KINDS; i++) {
         struct hf__link link;
 
-        HF_SCOPED_FAMILY(&families[i]);
+        HF_SCOPED_FORK_LIST(&families[i]);
         EXPECT_IS(count(&families[i].members), 0);
         EXPECT_LESS(count(&families[i].inherited), 3 * MEMBERS + 1);
         hf__list_push(&families[i].members, &link);

@@ -3,9 +3,9 @@
  * The fork-aware list. Decides only when a list counts as inherited; what
  * becomes of inherited objects is its users' business. Thread: any.
  */
-#include "src/base/family.h"
+#include "src/base/fork_list.h"
 
-static void begin_generation(struct hf__family *f)
+static void begin_generation(struct hf__fork_list *f)
 {
     struct hf__link *l;
 
@@ -19,7 +19,7 @@ static void begin_generation(struct hf__family *f)
     f->generation = hf__fork_generation();
 }
 
-void hf__family_lock(struct hf__family *f)
+void hf__fork_list_lock(struct hf__fork_list *f)
 {
     hf__mutex_lock(hf__process_mutex(&f->mutex));
     if (f->generation != hf__fork_generation()) {
@@ -27,18 +27,18 @@ void hf__family_lock(struct hf__family *f)
     }
 }
 
-void hf__family_unlock(struct hf__family *f)
+void hf__fork_list_unlock(struct hf__fork_list *f)
 {
     hf__mutex_unlock(&f->mutex.mutex);
 }
 
-struct hf__family *hf__family_hold(struct hf__family *f)
+struct hf__fork_list *hf__fork_list_hold(struct hf__fork_list *f)
 {
-    hf__family_lock(f);
+    hf__fork_list_lock(f);
     return f;
 }
 
-void hf__family_unlock_auto(struct hf__family **f)
+void hf__fork_list_unlock_auto(struct hf__fork_list **f)
 {
-    hf__family_unlock(*f);
+    hf__fork_list_unlock(*f);
 }

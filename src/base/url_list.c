@@ -5,7 +5,7 @@
  * and that they agree in all but the host; the one URL is taken apart by url.c.
  * Nothing that may be a password is quoted. Thread: any.
  */
-#include "src/base/url_several.h"
+#include "src/base/url_list.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -250,8 +250,8 @@ static int join_any(const char *text, const struct hf__url_joint *joints,
     return HF_OK;
 }
 
-int hf__url_parse_several(const char *text, const struct hf__url_joint *joints,
-                          struct hf__url **ret_url, hf_error *err)
+int hf__url_parse_list(const char *text, const struct hf__url_joint *joints,
+                       struct hf__url **ret_url, hf_error *err)
 {
     char *joined = NULL;
     int r = hf__url_check(text, err);

@@ -5,15 +5,15 @@
  * objects are there in memory, but their descriptors and mappings are not.
  * Thread: any.
  */
-#ifndef HF_BASE_FAMILY_H
-#define HF_BASE_FAMILY_H
+#ifndef HF_BASE_FORK_LIST_H
+#define HF_BASE_FORK_LIST_H
 
 #include "src/base/base.h"
 #include "src/base/fork.h"
 #include "src/base/list.h"
 
 /* In static memory, zeroed. */
-struct hf__family {
+struct hf__fork_list {
     struct hf__process_mutex mutex;
     unsigned generation;       /* of fork, for which the rest is made */
     struct hf__link members;   /* of this process */
@@ -21,16 +21,16 @@ struct hf__family {
 };
 
 /* Lock it, after sorting out what a fork left. */
-void hf__family_lock(struct hf__family *f);
-void hf__family_unlock(struct hf__family *f);
+void hf__fork_list_lock(struct hf__fork_list *f);
+void hf__fork_list_unlock(struct hf__fork_list *f);
 
 /* For HF_SCOPED_FAMILY. */
-struct hf__family *hf__family_hold(struct hf__family *f);
-void hf__family_unlock_auto(struct hf__family **f);
+struct hf__fork_list *hf__fork_list_hold(struct hf__fork_list *f);
+void hf__fork_list_unlock_auto(struct hf__fork_list **f);
 /* Hold it until the end of the scope. */
-#define HF_SCOPED_FAMILY(f)                                                    \
-    HF_AUTO(hf__family_unlock_auto)                                            \
-    __attribute__((unused)) struct hf__family *scoped_family_ =                \
-        hf__family_hold(f)
+#define HF_SCOPED_FORK_LIST(f)                                                 \
+    HF_AUTO(hf__fork_list_unlock_auto)                                         \
+    __attribute__((unused)) struct hf__fork_list *scoped_fork_list_ =          \
+        hf__fork_list_hold(f)
 
 #endif

@@ -3,8 +3,8 @@
  * Several URLs in one string, as one. Which schemes have members that are
  * named so is the caller's to say. Thread: any.
  */
-#ifndef HF_BASE_URL_SEVERAL_H
-#define HF_BASE_URL_SEVERAL_H
+#ifndef HF_BASE_URL_LIST_H
+#define HF_BASE_URL_LIST_H
 
 #include "src/base/url.h"
 
@@ -18,9 +18,8 @@ struct hf__url_joint {
 
 /* As hf__url_parse(), of one URL or several. HF_EINVAL also names in what they
  * differ besides the host. */
-HF_MUST_CHECK int hf__url_parse_several(const char *text,
-                                        const struct hf__url_joint *joints,
-                                        struct hf__url **ret_url,
-                                        hf_error *err);
+HF_MUST_CHECK int hf__url_parse_list(const char *text,
+                                     const struct hf__url_joint *joints,
+                                     struct hf__url **ret_url, hf_error *err);
 
 #endif
