@@ -304,18 +304,19 @@ int hf__table_explain(struct hf__rows *s, const char *suffix,
 
 enum { SYNTAX = 1064 };
 
-static const char *suffix_of(const struct hf__rows *s, enum hf__manner manner)
+static const char *suffix_of(const struct hf__rows *s,
+                             enum hf__wait_policy policy)
 {
-    return manner == HF__SKIP && s->knows_skip     ? " FOR UPDATE SKIP LOCKED"
-           : manner != HF__WAIT && s->knows_nowait ? " FOR UPDATE NOWAIT"
+    return policy == HF__SKIP && s->knows_skip     ? " FOR UPDATE SKIP LOCKED"
+           : policy != HF__WAIT && s->knows_nowait ? " FOR UPDATE NOWAIT"
                                                    : " FOR UPDATE";
 }
 
 /* Something is left out of the next try. */
-static bool learns(struct hf__rows *s, enum hf__manner manner)
+static bool learns(struct hf__rows *s, enum hf__wait_policy policy)
 {
-    bool *word = manner == HF__SKIP && s->knows_skip     ? &s->knows_skip
-                 : manner != HF__WAIT && s->knows_nowait ? &s->knows_nowait
+    bool *word = policy == HF__SKIP && s->knows_skip     ? &s->knows_skip
+                 : policy != HF__WAIT && s->knows_nowait ? &s->knows_nowait
                                                          : NULL;
 
     if (word == NULL) {
@@ -338,16 +339,16 @@ static unsigned read_row(struct hf__rows *s, const char *columns,
 
 /* Explains, and reads. */
 static int try_read(struct hf__rows *s, const char *columns,
-                    enum hf__manner manner, MYSQL_RES **ret_result)
+                    enum hf__wait_policy policy, MYSQL_RES **ret_result)
 {
     unsigned error;
-    int r = hf__table_explain(s, suffix_of(s, manner), &error);
+    int r = hf__table_explain(s, suffix_of(s, policy), &error);
 
-    while (r == HF_OK && error == SYNTAX && learns(s, manner)) {
-        r = hf__table_explain(s, suffix_of(s, manner), &error);
+    while (r == HF_OK && error == SYNTAX && learns(s, policy)) {
+        r = hf__table_explain(s, suffix_of(s, policy), &error);
     }
     if (r == HF_OK && error == 0) {
-        error = read_row(s, columns, suffix_of(s, manner), ret_result);
+        error = read_row(s, columns, suffix_of(s, policy), ret_result);
     }
     if (r != HF_OK || error != 0) {
         return r != HF_OK ? r : hf__rows_fail(s, error);
@@ -361,11 +362,11 @@ static int try_read(struct hf__rows *s, const char *columns,
 }
 
 int hf__lock_read(struct hf__rows *s, const char *columns,
-                  enum hf__manner manner, MYSQL_RES **ret_result)
+                  enum hf__wait_policy policy, MYSQL_RES **ret_result)
 {
-    int r = try_read(s, columns, manner, ret_result);
+    int r = try_read(s, columns, policy, ret_result);
 
-    if (r != HF_ROW_GONE || manner != HF__SKIP || !s->knows_skip) {
+    if (r != HF_ROW_GONE || policy != HF__SKIP || !s->knows_skip) {
         return r;
     }
     /* Somebody has it, or it is not there: that only a read tells which may
@@ -382,9 +383,9 @@ static int lock_inside(struct hf__rows *s, const hf_row_lock_opts *o)
 {
     HF_AUTO(hf__result_auto) MYSQL_RES *result = NULL;
     struct hf__patience patience = {.is_set = false};
-    enum hf__manner manner = o->skip_locked != 0 ? HF__SKIP
-                             : o->wait_ms == 0   ? HF__NOWAIT
-                                                 : HF__WAIT;
+    enum hf__wait_policy policy = o->skip_locked != 0 ? HF__SKIP
+                                  : o->wait_ms == 0   ? HF__NOWAIT
+                                                      : HF__WAIT;
     int r = hf__patience_begin(s, &patience, o->wait_ms);
 
     if (r == HF_OK) {
@@ -394,7 +395,7 @@ static int lock_inside(struct hf__rows *s, const hf_row_lock_opts *o)
         r = hf__session_mark(s);
     }
     if (r == HF_OK) {
-        r = hf__lock_read(s, "1", manner, &result);
+        r = hf__lock_read(s, "1", policy, &result);
         hf__session_unmark(s);
         r = hf__session_tell(s, r);
     }

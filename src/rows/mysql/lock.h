@@ -46,7 +46,7 @@ HF_MUST_CHECK int hf__table_check(struct hf__rows *);
 HF_MUST_CHECK int hf__table_explain(struct hf__rows *, const char *suffix,
                                     unsigned *ret_error);
 
-enum hf__manner {
+enum hf__wait_policy {
     HF__WAIT,   /* as long as the session's timeouts say */
     HF__NOWAIT, /* not at all, or where that is unknown, as HF__WAIT */
     HF__SKIP,   /* as if locked rows were not there; or as HF__NOWAIT */
@@ -55,6 +55,6 @@ enum hf__manner {
 /* The row, with those columns in words of SQL: HF_OK and the result, of one
  * row; HF_ROW_GONE; or as hf_mysql_lock_row(). */
 HF_MUST_CHECK int hf__lock_read(struct hf__rows *, const char *columns,
-                                enum hf__manner, MYSQL_RES **ret_result);
+                                enum hf__wait_policy, MYSQL_RES **ret_result);
 
 #endif

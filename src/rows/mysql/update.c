@@ -8,8 +8,8 @@
  * count microseconds, and is always made later than it was, also if the
  * server's clock stands or steps back. A TIMESTAMP is compared by what it is
  * in UTC: its text is that of two moments when summer time ends. Where only
- * the text is to be had, for the new one, a stamp that would not be later is
- * refused in the statement itself. Thread: the caller's.
+ * the text is to be had, for the new one, a row version that would not be later
+ * is refused in the statement itself. Thread: the caller's.
  */
 #include "src/base/error.h"
 #include "src/rows/mysql/ask.h"
@@ -20,15 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum hf__stamp_kind {
-    HF__STAMP_NUMBER,
-    HF__STAMP_DATETIME,
-    HF__STAMP_TIMESTAMP,
+enum hf__row_version_kind {
+    HF__VERSION_NUMBER,
+    HF__VERSION_DATETIME,
+    HF__VERSION_TIMESTAMP,
 };
 
-struct hf__stamp {
+struct hf__row_version {
     const char *name;
-    enum hf__stamp_kind kind;
+    enum hf__row_version_kind kind;
     int64_t largest;   /* of a number */
     char old[40];      /* as it was read */
     int64_t old_value; /* of a number */
@@ -49,12 +49,12 @@ static const struct whole wholes[] = {
     {MYSQL_TYPE_LONGLONG, {INT64_MAX, INT64_MAX}},
 };
 
-static int fit(struct hf__rows *s, struct hf__stamp *v,
+static int fit(struct hf__rows *s, struct hf__row_version *v,
                const MYSQL_FIELD *field)
 {
     for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
         if (wholes[i].type == field->type) {
-            v->kind = HF__STAMP_NUMBER;
+            v->kind = HF__VERSION_NUMBER;
             v->largest =
                 wholes[i].largest[(field->flags & UNSIGNED_FLAG) != 0 ? 1 : 0];
             return HF_OK;
@@ -67,8 +67,8 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
                         "DATETIME(6) or TIMESTAMP(6)",
                         v->name);
     }
-    v->kind = field->type == MYSQL_TYPE_DATETIME ? HF__STAMP_DATETIME
-                                                 : HF__STAMP_TIMESTAMP;
+    v->kind = field->type == MYSQL_TYPE_DATETIME ? HF__VERSION_DATETIME
+                                                 : HF__VERSION_TIMESTAMP;
     if (field->decimals != MICROSECONDS) {
         return hf__fail(
             s->call.err, HF_EUNSAFE,
@@ -76,7 +76,7 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
             "within one such part look the same and the first is overwritten: "
             "ALTER TABLE … MODIFY %s %s(6) NOT NULL",
             v->name, field->decimals, v->name,
-            v->kind == HF__STAMP_DATETIME ? "DATETIME" : "TIMESTAMP");
+            v->kind == HF__VERSION_DATETIME ? "DATETIME" : "TIMESTAMP");
     }
     return HF_OK;
 }
@@ -95,15 +95,15 @@ static int check_deleted(struct hf__rows *s, const MYSQL_FIELD *field)
 /* Asks for the types of the version column and of that which tells deleted
  * rows, if it is not NULL. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too
  * coarse). */
-static int stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name,
-                      const char *deleted)
+static int row_version_find(struct hf__rows *s, struct hf__row_version *v,
+                            const char *name, const char *deleted)
 {
     HF_AUTO(hf__result_auto) MYSQL_RES *result = NULL;
     const MYSQL_FIELD *fields;
     unsigned error;
     int r = HF_OK;
 
-    *v = (struct hf__stamp){.name = name};
+    *v = (struct hf__row_version){.name = name};
     /* Nothing is read, so no snapshot is taken. */
     hf__sql_clear(&s->sql);
     hf__sql_addf(&s->sql, "SELECT ");
@@ -129,9 +129,10 @@ static int stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name,
 }
 
 /* What is to be selected. */
-static void stamp_add_read(const struct hf__stamp *v, struct hf__sql *sql)
+static void row_version_add_read(const struct hf__row_version *v,
+                                 struct hf__sql *sql)
 {
-    if (v->kind == HF__STAMP_TIMESTAMP) {
+    if (v->kind == HF__VERSION_TIMESTAMP) {
         hf__sql_addf(sql, "UNIX_TIMESTAMP(");
         hf__sql_name(sql, v->name);
         hf__sql_addf(sql, ")");
@@ -141,7 +142,8 @@ static void stamp_add_read(const struct hf__stamp *v, struct hf__sql *sql)
 }
 
 /* Takes what was read. HF_OK, HF_EINVAL: there is nothing later. */
-static int stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
+static int row_version_take(struct hf__rows *s, struct hf__row_version *v,
+                            const char *text)
 {
     if (text == NULL) {
         return hf__fail(s->call.err, HF_EINVAL,
@@ -158,7 +160,7 @@ static int stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
                         v->name);
     }
     memcpy(v->old, text, strlen(text) + 1);
-    if (v->kind != HF__STAMP_NUMBER) {
+    if (v->kind != HF__VERSION_NUMBER) {
         return HF_OK;
     }
     v->old_value = strtoll(text, NULL, 10);
@@ -173,7 +175,7 @@ static int stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
 }
 
 /* The server's time, or one microsecond more than it was. */
-static void add_later(const struct hf__stamp *v, struct hf__sql *sql)
+static void add_later(const struct hf__row_version *v, struct hf__sql *sql)
 {
     hf__sql_addf(sql, "IF(");
     hf__sql_name(sql, v->name);
@@ -183,11 +185,12 @@ static void add_later(const struct hf__stamp *v, struct hf__sql *sql)
 }
 
 /* "`version`=8" */
-static void stamp_add_next(const struct hf__stamp *v, struct hf__sql *sql)
+static void row_version_add_next(const struct hf__row_version *v,
+                                 struct hf__sql *sql)
 {
     hf__sql_name(sql, v->name);
     hf__sql_addf(sql, "=");
-    if (v->kind == HF__STAMP_NUMBER) {
+    if (v->kind == HF__VERSION_NUMBER) {
         hf__sql_addf(sql, "%" PRId64, v->old_value + 1);
     } else {
         add_later(v, sql);
@@ -195,13 +198,14 @@ static void stamp_add_next(const struct hf__stamp *v, struct hf__sql *sql)
 }
 
 /* " AND `version`=7" */
-static void stamp_add_is_old(const struct hf__stamp *v, struct hf__sql *sql)
+static void row_version_add_is_old(const struct hf__row_version *v,
+                                   struct hf__sql *sql)
 {
     hf__sql_addf(sql, " AND ");
-    stamp_add_read(v, sql);
-    if (v->kind == HF__STAMP_NUMBER) {
+    row_version_add_read(v, sql);
+    if (v->kind == HF__VERSION_NUMBER) {
         hf__sql_addf(sql, "=%s", v->old);
-    } else if (v->kind == HF__STAMP_DATETIME) {
+    } else if (v->kind == HF__VERSION_DATETIME) {
         hf__sql_addf(sql, "='%s' AND ", v->old);
         add_later(v, sql);
         hf__sql_addf(sql, ">");
@@ -210,7 +214,7 @@ static void stamp_add_is_old(const struct hf__stamp *v, struct hf__sql *sql)
         hf__sql_addf(sql, "=%s AND UNIX_TIMESTAMP(", v->old);
         add_later(v, sql);
         hf__sql_addf(sql, ")>");
-        stamp_add_read(v, sql);
+        row_version_add_read(v, sql);
     }
 }
 
@@ -220,7 +224,7 @@ enum { VERSION, IS_DELETED, FIRST };
 struct update {
     struct hf__rows *s;
     struct hf__change c;
-    struct hf__stamp version;
+    struct hf__row_version version;
 };
 
 /* ---- reading */
@@ -237,7 +241,7 @@ static void add_is_alive(const struct update *w, struct hf__sql *sql)
 
 static void add_wanted(const struct update *w, struct hf__sql *sql)
 {
-    stamp_add_read(&w->version, sql);
+    row_version_add_read(&w->version, sql);
     hf__sql_addf(sql, ",");
     if (w->c.u.deleted == NULL) {
         hf__sql_addf(sql, "0");
@@ -309,7 +313,7 @@ static int take_row(struct update *w, MYSQL_RES *result)
         w->c.old[i] = hf__value_of(&fields[FIRST + i], row[FIRST + i],
                                    lengths[FIRST + i]);
     }
-    return stamp_take(w->s, &w->version, row[VERSION]);
+    return row_version_take(w->s, &w->version, row[VERSION]);
 }
 
 /* ---- writing */
@@ -338,9 +342,9 @@ static void build(struct update *w)
             hf__sql_addf(sql, ",");
         }
     }
-    stamp_add_next(&w->version, sql);
+    row_version_add_next(&w->version, sql);
     hf__rows_add_key(s);
-    stamp_add_is_old(&w->version, sql);
+    row_version_add_is_old(&w->version, sql);
     if (w->c.u.deleted != NULL) {
         hf__sql_addf(sql, " AND ");
         add_is_alive(w, sql);
@@ -425,7 +429,7 @@ static int update_row(struct update *w, const hf_row_update *given)
         r = hf__table_check(s);
     }
     if (r == HF_OK) {
-        r = stamp_find(s, &w->version, w->c.u.version, w->c.u.deleted);
+        r = row_version_find(s, &w->version, w->c.u.version, w->c.u.deleted);
     }
     if (r == HF_OK) {
         r = run(w);

@@ -44,7 +44,7 @@ struct hf__pg {
     struct hf__names names;
     bool is_inside;    /* the caller's transaction */
     bool is_lost;      /* no answer */
-    bool is_open;      /* the bracket */
+    bool is_open;      /* the savepoint */
     char patience[24]; /* the caller's lock_timeout, to be put back; or "" */
     struct hf__sql sql;
     /* The values of its parameters. */

@@ -46,7 +46,7 @@ static int mark(struct hf__pg *s, bool has_limit)
     return r == HF_OK && has_limit ? read_patience(s, result) : r;
 }
 
-int hf__bracket_open(struct hf__pg *s, int64_t wait_ms)
+int hf__savepoint_open(struct hf__pg *s, int64_t wait_ms)
 {
     bool has_limit = wait_ms != HF_FOREVER;
     char words[64];
@@ -93,7 +93,7 @@ static void take_back(struct hf__pg *s)
     s->call.own_err = before;
 }
 
-int hf__bracket_close(struct hf__pg *s, int r)
+int hf__savepoint_close(struct hf__pg *s, int r)
 {
     bool is_kept = r == HF_OK || r == HF_ROW_DECLINED;
     int kept = HF_OK;
@@ -253,7 +253,7 @@ int hf__rows_pg_lock(struct hf__pg *s, const char *columns,
 static int lock_inside(struct hf__pg *s, const hf_row_lock_opts *o)
 {
     HF_AUTO(hf__rows_pg_result_auto) PGresult *result = NULL;
-    int r = hf__bracket_open(s, o->wait_ms);
+    int r = hf__savepoint_open(s, o->wait_ms);
 
     if (r == HF_OK) {
         r = hf__rows_pg_table_check(s);
@@ -261,7 +261,7 @@ static int lock_inside(struct hf__pg *s, const hf_row_lock_opts *o)
     if (r == HF_OK) {
         r = hf__rows_pg_lock(s, "1", o, &result);
     }
-    return hf__bracket_close(s, r);
+    return hf__savepoint_close(s, r);
 }
 
 int hf_postgres_lock_row(PGconn *db, const hf_row *row,

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hf__rows_pg_stamp {
+struct hf__rows_pg_row_version {
     const char *name;
     enum hf__rows_pg_type type;
     int64_t largest;     /* of a number */
@@ -36,13 +36,14 @@ static bool is_time(enum hf__rows_pg_type type)
     return type == HF__PG_TIMESTAMP || type == HF__PG_TIMESTAMPTZ;
 }
 
-static const char *type_name(const struct hf__rows_pg_stamp *v)
+static const char *type_name(const struct hf__rows_pg_row_version *v)
 {
     return v->type == HF__PG_TIMESTAMP ? "timestamp" : "timestamptz";
 }
 
 /* modifier: the digits of a second, if any were said; else it has all. */
-static int fit(struct hf__pg *s, struct hf__rows_pg_stamp *v, int modifier)
+static int fit(struct hf__pg *s, struct hf__rows_pg_row_version *v,
+               int modifier)
 {
     v->largest = v->type == HF__PG_INT2   ? INT16_MAX
                  : v->type == HF__PG_INT4 ? INT32_MAX
@@ -65,7 +66,8 @@ static int fit(struct hf__pg *s, struct hf__rows_pg_stamp *v, int modifier)
     return HF_OK;
 }
 
-static int check_deleted(struct hf__pg *s, const struct hf__rows_pg_stamp *v)
+static int check_deleted(struct hf__pg *s,
+                         const struct hf__rows_pg_row_version *v)
 {
     switch (v->deleted_type) {
     case HF__PG_BOOL:
@@ -91,13 +93,13 @@ static int check_deleted(struct hf__pg *s, const struct hf__rows_pg_stamp *v)
 
 /* Asks for the types of both. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too
  * coarse). */
-static int stamp_find(struct hf__pg *s, struct hf__rows_pg_stamp *v,
-                      const char *name, const char *deleted)
+static int row_version_find(struct hf__pg *s, struct hf__rows_pg_row_version *v,
+                            const char *name, const char *deleted)
 {
     HF_AUTO(hf__rows_pg_result_auto) PGresult *result = NULL;
     int r;
 
-    *v = (struct hf__rows_pg_stamp){.name = name, .deleted = deleted};
+    *v = (struct hf__rows_pg_row_version){.name = name, .deleted = deleted};
     hf__rows_pg_clear(s);
     hf__sql_addf(&s->sql, "SELECT ");
     hf__rows_pg_add_name(&s->sql, name);
@@ -119,7 +121,8 @@ static int stamp_find(struct hf__pg *s, struct hf__rows_pg_stamp *v,
 }
 
 /* "pg_catalog.timestamp_send("changed")" */
-static void add_bytes(const struct hf__rows_pg_stamp *v, struct hf__sql *sql)
+static void add_bytes(const struct hf__rows_pg_row_version *v,
+                      struct hf__sql *sql)
 {
     hf__sql_addf(sql, "pg_catalog.%s_send(", type_name(v));
     hf__rows_pg_add_name(sql, v->name);
@@ -127,8 +130,8 @@ static void add_bytes(const struct hf__rows_pg_stamp *v, struct hf__sql *sql)
 }
 
 /* What is to be selected. */
-static void stamp_add_read(const struct hf__rows_pg_stamp *v,
-                           struct hf__sql *sql)
+static void row_version_add_read(const struct hf__rows_pg_row_version *v,
+                                 struct hf__sql *sql)
 {
     if (!is_time(v->type)) {
         hf__rows_pg_add_name(sql, v->name);
@@ -143,8 +146,8 @@ static void stamp_add_read(const struct hf__rows_pg_stamp *v,
 
 /* Takes what was read; NULL is that. HF_OK, HF_EINVAL: there is nothing
  * later. */
-static int stamp_take(struct hf__pg *s, struct hf__rows_pg_stamp *v,
-                      const char *text)
+static int row_version_take(struct hf__pg *s, struct hf__rows_pg_row_version *v,
+                            const char *text)
 {
     bool is_last;
 
@@ -171,8 +174,8 @@ static int stamp_take(struct hf__pg *s, struct hf__rows_pg_stamp *v,
 }
 
 /* "version"=8 The server's time, or one microsecond more than it was. */
-static void stamp_add_next(const struct hf__rows_pg_stamp *v,
-                           struct hf__sql *sql)
+static void row_version_add_next(const struct hf__rows_pg_row_version *v,
+                                 struct hf__sql *sql)
 {
     hf__rows_pg_add_name(sql, v->name);
     if (!is_time(v->type)) {
@@ -186,8 +189,8 @@ static void stamp_add_next(const struct hf__rows_pg_stamp *v,
 }
 
 /* That it is not deleted: "("deleted" IS NULL OR "deleted"=0)", or "true". */
-static void stamp_add_is_alive(const struct hf__rows_pg_stamp *v,
-                               struct hf__sql *sql)
+static void row_version_add_is_alive(const struct hf__rows_pg_row_version *v,
+                                     struct hf__sql *sql)
 {
     if (v->deleted == NULL) {
         hf__sql_addf(sql, "true");
@@ -209,7 +212,8 @@ static void stamp_add_is_alive(const struct hf__rows_pg_stamp *v,
 }
 
 /* " AND "version"=7", and the row is not deleted */
-static void stamp_add_is_old(struct hf__rows_pg_stamp *v, struct hf__pg *s)
+static void row_version_add_is_old(struct hf__rows_pg_row_version *v,
+                                   struct hf__pg *s)
 {
     struct hf__sql *sql = &s->sql;
 
@@ -224,7 +228,7 @@ static void stamp_add_is_old(struct hf__rows_pg_stamp *v, struct hf__pg *s)
         hf__sql_addf(sql, "= %" PRId64, v->old_value);
     }
     hf__sql_addf(sql, " AND ");
-    stamp_add_is_alive(v, sql);
+    row_version_add_is_alive(v, sql);
 }
 
 /* What is read before the caller's columns. */
@@ -233,7 +237,7 @@ enum { VERSION, IS_ALIVE, FIRST };
 struct update {
     struct hf__pg *s;
     struct hf__change c;
-    struct hf__rows_pg_stamp version;
+    struct hf__rows_pg_row_version version;
     unsigned char *bytes[HF_ROW_COLUMNS_MAX]; /* of old values */
 };
 
@@ -241,9 +245,9 @@ struct update {
 
 static void add_wanted(const struct update *w, struct hf__sql *sql)
 {
-    stamp_add_read(&w->version, sql);
+    row_version_add_read(&w->version, sql);
     hf__sql_addf(sql, ",");
-    stamp_add_is_alive(&w->version, sql);
+    row_version_add_is_alive(&w->version, sql);
     for (int i = 0; i < w->c.u.n_columns; i++) {
         hf__sql_addf(sql, ",");
         hf__rows_pg_add_name(sql, w->c.u.columns[i]);
@@ -277,10 +281,10 @@ static int take_row(struct update *w, const PGresult *result)
             return hf__fail(w->s->call.err, HF_ENOMEM, "out of memory");
         }
     }
-    return stamp_take(w->s, &w->version,
-                      PQgetisnull(result, 0, VERSION)
-                          ? NULL
-                          : PQgetvalue(result, 0, VERSION));
+    return row_version_take(w->s, &w->version,
+                            PQgetisnull(result, 0, VERSION)
+                                ? NULL
+                                : PQgetvalue(result, 0, VERSION));
 }
 
 /* The table is looked at once, the row each time. */
@@ -291,7 +295,8 @@ static int look(struct update *w, PGresult **ret_result)
     if (w->version.name == NULL) {
         r = hf__rows_pg_table_check(w->s);
         if (r == HF_OK) {
-            r = stamp_find(w->s, &w->version, w->c.u.version, w->c.u.deleted);
+            r = row_version_find(w->s, &w->version, w->c.u.version,
+                                 w->c.u.deleted);
         }
     }
     if (r == HF_OK) {
@@ -328,9 +333,9 @@ static void build(struct update *w)
             hf__sql_addf(&s->sql, ",");
         }
     }
-    stamp_add_next(&w->version, &s->sql);
+    row_version_add_next(&w->version, &s->sql);
     hf__rows_pg_add_key(s);
-    stamp_add_is_old(&w->version, s);
+    row_version_add_is_old(&w->version, s);
 }
 
 static int write_row(struct update *w)
@@ -362,29 +367,29 @@ static int unknown(struct hf__pg *s)
 static int attempt_outside(struct update *w, PGresult **ret_result)
 {
     struct hf__pg *s = w->s;
-    int r = hf__bracket_open(s, w->c.u.limit_ms);
+    int r = hf__savepoint_open(s, w->c.u.limit_ms);
 
-    r = hf__bracket_close(s, r == HF_OK ? look(w, ret_result) : r);
+    r = hf__savepoint_close(s, r == HF_OK ? look(w, ret_result) : r);
     if (r == HF_OK) {
         r = ask_callback(w);
     }
     if (r != HF_OK) {
         return r;
     }
-    r = hf__bracket_open(s, w->c.u.limit_ms);
+    r = hf__savepoint_open(s, w->c.u.limit_ms);
     if (r == HF_OK) {
         r = write_row(w);
     }
     if (r != HF_OK) {
-        return hf__bracket_close(s, r);
+        return hf__savepoint_close(s, r);
     }
-    r = hf__bracket_close(s, r);
+    r = hf__savepoint_close(s, r);
     return r != HF_OK && s->is_lost ? unknown(s) : r;
 }
 
 static int attempt_inside(struct update *w, PGresult **ret_result)
 {
-    int r = hf__bracket_open(w->s, w->c.u.limit_ms);
+    int r = hf__savepoint_open(w->s, w->c.u.limit_ms);
 
     if (r == HF_OK) {
         r = look(w, ret_result);
@@ -395,7 +400,7 @@ static int attempt_inside(struct update *w, PGresult **ret_result)
     if (r == HF_OK) {
         r = write_row(w);
     }
-    return hf__bracket_close(w->s, r);
+    return hf__savepoint_close(w->s, r);
 }
 
 static int attempt(void *arg)
