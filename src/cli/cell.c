@@ -8,9 +8,9 @@
  * reaches it. Thread: main.
  */
 #include "include/holdfast-cell.h"
+#include "src/cli/channel.h"
 #include "src/cli/event.h"
 #include "src/cli/holder.h"
-#include "src/cli/link.h"
 #include "src/cli/output.h"
 #include "src/cli/text.h"
 

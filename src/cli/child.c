@@ -4,10 +4,10 @@
  * mask and dispositions, no descriptor of ours. A pipe that closes at exec
  * tells a command that could not be started from one that ended with 127. The
  * foreground is given only while it is ours, and taken back only from the
- * group it was given to. The ear, which joins the command's group to hear
- * Ctrl-C, counts only the terminal's own SIGINT, not one that a program sends
- * to its group; it is killed with the group and holds nothing that outlives
- * it.
+ * group it was given to. The interrupt listener, which joins the command's
+ * group to hear Ctrl-C, counts only the terminal's own SIGINT, not one that a
+ * program sends to its group; it is killed with the group and holds nothing
+ * that outlives it.
  * The guardian gets the processor before all that is not real-time, where the
  * user may (root, or by ulimit -r): among a thousand processes that want to
  * run it would else have a thousandth. A nice value is not enough: it counts
@@ -150,9 +150,9 @@ bool cli_terminal_is_ours(const struct cli_terminal *terminal)
 
 bool cli_terminal_may_draw(int fd, pid_t group)
 {
-    pid_t front = tcgetpgrp(fd);
+    pid_t job = tcgetpgrp(fd);
 
-    return front < 0 || front == group;
+    return job < 0 || job == group;
 }
 
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
@@ -193,7 +193,8 @@ _Noreturn static void listen_for(pid_t parent, int fd)
     _exit(0);
 }
 
-void cli_ear_start(struct cli_ear *ear, pid_t group)
+void cli_interrupt_listener_start(struct cli_interrupt_listener *listener,
+                                  pid_t group)
 {
     pid_t parent = getpid();
     int ends[2];
@@ -201,46 +202,47 @@ void cli_ear_start(struct cli_ear *ear, pid_t group)
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
         return;
     }
-    ear->pid = fork();
-    if (!ear->pid) {
+    listener->pid = fork();
+    if (!listener->pid) {
         (void)setpgid(0, group);
         listen_for(parent, ends[1]);
     }
     (void)close(ends[1]);
-    if (ear->pid < 0) {
-        ear->pid = 0;
+    if (listener->pid < 0) {
+        listener->pid = 0;
         (void)close(ends[0]);
         return;
     }
-    (void)setpgid(ear->pid, group);
-    ear->fd = ends[0];
+    (void)setpgid(listener->pid, group);
+    listener->fd = ends[0];
 }
 
-int cli_ear_count(const struct cli_ear *ear)
+int cli_interrupt_listener_count(const struct cli_interrupt_listener *listener)
 {
     char bytes[16];
-    ssize_t n = ear->fd < 0 ? 0 : read(ear->fd, bytes, sizeof bytes);
+    ssize_t n = listener->fd < 0 ? 0 : read(listener->fd, bytes, sizeof bytes);
 
     return n > 0 ? (int)n : 0;
 }
 
-void cli_ear_reaped(struct cli_ear *ear, pid_t pid)
+void cli_interrupt_listener_reaped(struct cli_interrupt_listener *listener,
+                                   pid_t pid)
 {
-    if (ear->pid && ear->pid == pid) {
-        (void)close(ear->fd);
-        ear->pid = 0;
-        ear->fd = -1;
+    if (listener->pid && listener->pid == pid) {
+        (void)close(listener->fd);
+        listener->pid = 0;
+        listener->fd = -1;
     }
 }
 
-void cli_ear_stop(struct cli_ear *ear)
+void cli_interrupt_listener_stop(struct cli_interrupt_listener *listener)
 {
-    if (ear->pid) {
-        (void)kill(ear->pid, SIGKILL);
-        (void)close(ear->fd);
+    if (listener->pid) {
+        (void)kill(listener->pid, SIGKILL);
+        (void)close(listener->fd);
     }
-    ear->pid = 0;
-    ear->fd = -1;
+    listener->pid = 0;
+    listener->fd = -1;
 }
 
 /* A command that misses one of them is not started: it would take the lock

@@ -4,8 +4,8 @@
  * the terminal, the priority. The signals of `run` are blocked in both
  * processes and read from a descriptor, so that no handler of ours ever runs,
  * a library's thread never gets one, and PID 1 gets them all. Thread: main of
- * each process; the child, the ear and the priority are the guardian's and of
- * what it forks.
+ * each process; the child, the interrupt listener and the priority are the
+ * guardian's and of what it forks.
  */
 #ifndef HF_CLI_CHILD_H
 #define HF_CLI_CHILD_H
@@ -67,19 +67,20 @@ void cli_terminal_give(const struct cli_terminal *, pid_t group);
 /* Take it back if `group` has it, or nobody who lives. Gives whether. */
 bool cli_terminal_take(const struct cli_terminal *, pid_t group);
 
-struct cli_ear {
+struct cli_interrupt_listener {
     pid_t pid; /* 0: none */
     int fd;    /* a byte for each Ctrl-C; -1: none */
 };
 
-/* Put an ear into the group; on failure there is none. */
-void cli_ear_start(struct cli_ear *, pid_t group);
+/* Put an interrupt listener into the group; on failure there is none. */
+void cli_interrupt_listener_start(struct cli_interrupt_listener *, pid_t group);
 /* How often Ctrl-C was pressed since the last call. Never blocks. */
-int cli_ear_count(const struct cli_ear *);
-/* That child was reaped; if it was the ear, there is none any more. */
-void cli_ear_reaped(struct cli_ear *, pid_t);
+int cli_interrupt_listener_count(const struct cli_interrupt_listener *);
+/* That child was reaped; if it was the interrupt listener, there is none any
+ * more. */
+void cli_interrupt_listener_reaped(struct cli_interrupt_listener *, pid_t);
 /* Ends it; it is reaped like any child. */
-void cli_ear_stop(struct cli_ear *);
+void cli_interrupt_listener_stop(struct cli_interrupt_listener *);
 
 struct cli_child_plan {
     char **command;

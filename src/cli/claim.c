@@ -244,7 +244,7 @@ static int64_t once_ms(const struct cli_options *o)
     return o->once_ms > 0 ? o->once_ms : o->once_key ? HF_FOREVER : 0;
 }
 
-int cli_wish_check(const struct cli_options *o)
+int cli_lock_options_check(const struct cli_options *o)
 {
     int r = cli_names_check(o);
 
@@ -301,8 +301,8 @@ static int refuse_vain(const struct cli_options *o, hf_error *err)
 
 /* Does it fit the store: does a lock there exclude anybody, and may it have
  * the lease of all grants there? HF_OK, or a status and why. */
-static int wish_fits(const struct cli_options *o, const hf_caps_info *caps,
-                     hf_error *err)
+static int options_fit(const struct cli_options *o, const hf_caps_info *caps,
+                       hf_error *err)
 {
     char lease[CLI_DURATION_SIZE];
     const char *what = NULL;
@@ -334,13 +334,13 @@ static int wish_fits(const struct cli_options *o, const hf_caps_info *caps,
     return status;
 }
 
-int64_t cli_wish_wait_ms(const struct cli_options *o)
+int64_t cli_lock_options_wait_ms(const struct cli_options *o)
 {
     return o->is_try ? 0 : o->wait_ms;
 }
 
 /* All but wait_ms and cancel. */
-static void wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
+static void fill_options(const struct cli_options *o, hf_acquire_opts *ret_opts)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
 
@@ -358,12 +358,12 @@ static void wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
     *ret_opts = opts;
 }
 
-void cli_wish_settle(const struct cli_options *o, hf_lock *lock,
-                     enum cli_wish_end end)
+void cli_lock_options_settle(const struct cli_options *o, hf_lock *lock,
+                             enum cli_lock_options_end end)
 {
     hf_error err = HF_ERROR_INIT;
-    bool must_undo = end == CLI_WISH_UNUSED ||
-                     (end == CLI_WISH_FAILED && o->is_retry_failed);
+    bool must_undo = end == CLI_OPTIONS_UNUSED ||
+                     (end == CLI_OPTIONS_FAILED && o->is_retry_failed);
 
     if (!once_ms(o) || !must_undo) {
         return;
@@ -407,7 +407,7 @@ static int attempt(struct cli_claim *claim, int64_t wait_ms)
 {
     hf_acquire_opts opts;
 
-    wish_fill(claim->options, &opts);
+    fill_options(claim->options, &opts);
     opts.wait_ms = wait_ms;
     opts.cancel = claim->cancel;
     claim->err = (hf_error)HF_ERROR_INIT;
@@ -455,7 +455,7 @@ static int open_store(struct cli_claim *claim)
 
     claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
     r = r ? r : hf_caps(claim->client, &claim->caps);
-    return r ? r : wish_fits(claim->options, &claim->caps, &claim->err);
+    return r ? r : options_fit(claim->options, &claim->caps, &claim->err);
 }
 
 int64_t cli_claim_lease_ms(const struct cli_claim *claim)

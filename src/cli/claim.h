@@ -51,20 +51,21 @@ void cli_names_json(struct cli_text *, const hf_lock *);
 
 /* Can there be such a lock, for run, hold and acquire? 0, or 64 after having
  * said. */
-int cli_wish_check(const struct cli_options *);
+int cli_lock_options_check(const struct cli_options *);
 /* The patience with a holder. */
-int64_t cli_wish_wait_ms(const struct cli_options *);
+int64_t cli_lock_options_wait_ms(const struct cli_options *);
 
 /* What became of the lock, for --once-per and --once-key. */
-enum cli_wish_end {
-    CLI_WISH_UNUSED, /* nothing was started under it */
-    CLI_WISH_FAILED,
-    CLI_WISH_USED
+enum cli_lock_options_end {
+    CLI_OPTIONS_UNUSED, /* nothing was started under it */
+    CLI_OPTIONS_FAILED,
+    CLI_OPTIONS_USED
 };
 
 /* Take the mark of the start back if this end does not count as one; says if
  * that failed. Before the release. Blocks. */
-void cli_wish_settle(const struct cli_options *, hf_lock *, enum cli_wish_end);
+void cli_lock_options_settle(const struct cli_options *, hf_lock *,
+                             enum cli_lock_options_end);
 
 enum cli_claim_phase {
     CLI_CLAIM_OPENING,

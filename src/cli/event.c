@@ -31,17 +31,17 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum cli_mouth_kind {
-    CLI_MOUTH_PLAIN,  /* a file: a write ends by itself */
-    CLI_MOUTH_OWN,    /* our own open file, which does not block */
-    CLI_MOUTH_SOCKET, /* of the caller's, as all below */
-    CLI_MOUTH_PIPE,
-    CLI_MOUTH_OTHER
+enum cli_writer_kind {
+    CLI_WRITER_PLAIN,  /* a file: a write ends by itself */
+    CLI_WRITER_OWN,    /* our own open file, which does not block */
+    CLI_WRITER_SOCKET, /* of the caller's, as all below */
+    CLI_WRITER_PIPE,
+    CLI_WRITER_OTHER
 };
 
-struct cli_mouth {
+struct cli_writer {
     int fd;
-    enum cli_mouth_kind kind;
+    enum cli_writer_kind kind;
 };
 
 static int reopen(int fd)
@@ -59,24 +59,25 @@ static int reopen(int fd)
 }
 
 /* Before the first thread. `fd` stays open and as it was. */
-static void mouth_open(struct cli_mouth *mouth, int fd)
+static void writer_open(struct cli_writer *writer, int fd)
 {
     struct stat st;
     int own;
 
-    *mouth = (struct cli_mouth){fd, CLI_MOUTH_PLAIN};
+    *writer = (struct cli_writer){fd, CLI_WRITER_PLAIN};
     if (fstat(fd, &st) || S_ISREG(st.st_mode)) {
         return;
     }
     if (S_ISSOCK(st.st_mode)) {
-        mouth->kind = CLI_MOUTH_SOCKET;
+        writer->kind = CLI_WRITER_SOCKET;
         return;
     }
     own = reopen(fd);
     if (own >= 0) {
-        *mouth = (struct cli_mouth){own, CLI_MOUTH_OWN};
+        *writer = (struct cli_writer){own, CLI_WRITER_OWN};
     } else {
-        mouth->kind = S_ISFIFO(st.st_mode) ? CLI_MOUTH_PIPE : CLI_MOUTH_OTHER;
+        writer->kind =
+            S_ISFIFO(st.st_mode) ? CLI_WRITER_PIPE : CLI_WRITER_OTHER;
     }
 }
 
@@ -107,31 +108,31 @@ static bool has_room(int fd, int ms)
 
 /* Write what can be written at once; the number of bytes, or -1 and errno,
  * EAGAIN if there is no room. Never blocks. */
-static long mouth_try(const struct cli_mouth *mouth, const char *bytes,
-                      size_t length)
+static long writer_try(const struct cli_writer *writer, const char *bytes,
+                       size_t length)
 {
-    switch (mouth->kind) {
-    case CLI_MOUTH_PLAIN:
-    case CLI_MOUTH_OWN:
-        return write(mouth->fd, bytes, length);
-    case CLI_MOUTH_SOCKET:
-        return send(mouth->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-    case CLI_MOUTH_PIPE:
-        return try_splice(mouth->fd, bytes, length);
-    case CLI_MOUTH_OTHER:
+    switch (writer->kind) {
+    case CLI_WRITER_PLAIN:
+    case CLI_WRITER_OWN:
+        return write(writer->fd, bytes, length);
+    case CLI_WRITER_SOCKET:
+        return send(writer->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case CLI_WRITER_PIPE:
+        return try_splice(writer->fd, bytes, length);
+    case CLI_WRITER_OTHER:
         break;
     }
-    if (!has_room(mouth->fd, 0)) {
+    if (!has_room(writer->fd, 0)) {
         errno = EAGAIN;
         return -1;
     }
-    return write(mouth->fd, bytes, length);
+    return write(writer->fd, bytes, length);
 }
 
 /* Wait for room. */
-static void mouth_wait(const struct cli_mouth *mouth, int ms)
+static void writer_wait(const struct cli_writer *writer, int ms)
 {
-    (void)has_room(mouth->fd, ms);
+    (void)has_room(writer->fd, ms);
 }
 
 #define LINE_SIZE  8192
@@ -163,13 +164,13 @@ static void write_all(int fd, const char *text)
 static struct {
     bool is_set_up; /* events go where the options say */
     const char *name;
-    struct cli_mouth text;
-    struct cli_mouth json;
+    struct cli_writer text;
+    struct cli_writer json;
     bool is_json;
     bool is_silent; /* no text on stderr */
     bool is_verbose;
     bool is_terminal;
-} out = {.text = {STDERR_FILENO, CLI_MOUTH_OTHER}};
+} out = {.text = {STDERR_FILENO, CLI_WRITER_OTHER}};
 
 /* Until then a line waits for its reader. */
 static _Atomic(int64_t) end_ns;
@@ -246,7 +247,7 @@ int cli_event_setup(const struct cli_options *o)
     out.is_silent = o->is_json && o->json_fd < 0;
     out.is_json = o->is_json || o->json_fd >= 0;
     out.is_terminal = isatty(STDERR_FILENO);
-    mouth_open(&out.text, STDERR_FILENO);
+    writer_open(&out.text, STDERR_FILENO);
     out.json = out.text;
     out.is_set_up = true;
     cli_event_be_patient(true);
@@ -264,7 +265,7 @@ int cli_event_setup(const struct cli_options *o)
     if (o->json_fd > STDERR_FILENO) {
         (void)fcntl((int)o->json_fd, F_SETFD, FD_CLOEXEC);
     }
-    mouth_open(&out.json, (int)o->json_fd);
+    writer_open(&out.json, (int)o->json_fd);
     return 0;
 }
 
@@ -279,12 +280,12 @@ void cli_event_be_patient(bool is_patient)
 
 /* All of it, or none, or, where a line is longer than what a pipe takes at
  * once, a part. */
-static void put(const struct cli_mouth *mouth, const struct cli_text *text)
+static void put(const struct cli_writer *writer, const struct cli_text *text)
 {
     size_t done = 0;
 
     while (done < text->length) {
-        long n = mouth_try(mouth, text->data + done, text->length - done);
+        long n = writer_try(writer, text->data + done, text->length - done);
         int64_t left_ms;
 
         if (n > 0) {
@@ -296,7 +297,7 @@ static void put(const struct cli_mouth *mouth, const struct cli_text *text)
             (errno == EAGAIN && left_ms <= 0)) {
             return;
         }
-        mouth_wait(mouth, left_ms > 0 ? (int)left_ms : 0);
+        writer_wait(writer, left_ms > 0 ? (int)left_ms : 0);
     }
 }
 

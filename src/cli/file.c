@@ -52,7 +52,7 @@ static const char *find_foreign(const char *path)
                                   : "a device";
 }
 
-int cli_whole_check(const char *option, const char *path)
+int cli_atomic_file_check(const char *option, const char *path)
 {
     char *folder CLI_AUTO(cli_free_auto) = folder_of(path);
     char *shown CLI_AUTO(cli_free_auto) = NULL;
@@ -77,7 +77,7 @@ int cli_whole_check(const char *option, const char *path)
 
 /* Give the draft that name; false and errno: EEXIST where something else than
  * a plain file has it. */
-static bool whole_replace(const char *draft, const char *path)
+static bool atomic_file_replace(const char *draft, const char *path)
 {
     if (find_foreign(path)) {
         errno = EEXIST;
@@ -100,14 +100,14 @@ static bool write_new(const char *path, const struct cli_text *text,
     return !close(fd) && is_written;
 }
 
-void cli_whole_write(const char *option, const char *path,
-                     const struct cli_text *text, mode_t mode)
+void cli_atomic_file_write(const char *option, const char *path,
+                           const struct cli_text *text, mode_t mode)
 {
     char *draft CLI_AUTO(cli_free_auto) =
         cli_format("%s.%ld-%" PRIx64 ".tmp", path, (long)getpid(),
                    (uint64_t)cli_boot_ns());
 
-    if (!write_new(draft, text, mode) || !whole_replace(draft, path)) {
+    if (!write_new(draft, text, mode) || !atomic_file_replace(draft, path)) {
         cli_event(CLI_SAYS, "not-written", NULL, "%s: cannot write %s: %s",
                   option, path, strerror(errno));
         (void)unlink(draft);
@@ -238,7 +238,7 @@ int cli_token_check(const struct cli_options *o)
         return 0;
     }
     option = cli_format("%s: --token-file", verb_of(o));
-    return cli_whole_check(option, o->token_file);
+    return cli_atomic_file_check(option, o->token_file);
 }
 
 static bool put(int fd, const char *token)
@@ -264,7 +264,7 @@ int cli_token_write(const struct cli_options *o, const char *token,
     is_written = put(fd, token);
     is_written = !close(fd) && is_written;
     is_written =
-        is_written && (may_replace ? whole_replace(draft, o->token_file)
+        is_written && (may_replace ? atomic_file_replace(draft, o->token_file)
                                    : !link(draft, o->token_file));
     code = errno;
     /* After a rename there is none. */

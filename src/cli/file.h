@@ -16,11 +16,11 @@
 /* May that file be written: is it a plain one, or not there, in a folder that
  * takes a new one? 0, or 64 after having said why not; `option` is
  * "--status-file". */
-int cli_whole_check(const char *option, const char *path);
+int cli_atomic_file_check(const char *option, const char *path);
 /* Write it beside and rename it; says why it cannot. `mode` is less the
  * umask. */
-void cli_whole_write(const char *option, const char *path,
-                     const struct cli_text *text, mode_t mode);
+void cli_atomic_file_write(const char *option, const char *path,
+                           const struct cli_text *text, mode_t mode);
 
 #define CLI_TOKEN_SIZE 33 /* 32 hex digits and NUL */
 

@@ -15,11 +15,11 @@
  * children. Thread: main of the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
+#include "src/cli/channel.h"
 #include "src/cli/child.h"
 #include "src/cli/clock.h"
 #include "src/cli/event.h"
 #include "src/cli/hook.h"
-#include "src/cli/link.h"
 #include "src/cli/text.h"
 
 #include <errno.h>
@@ -50,9 +50,9 @@ struct guardian {
     struct cli_guard_plan *plan;
     struct cli_signals signals;
     struct cli_ending ending;
-    struct cli_ear ear;
+    struct cli_interrupt_listener listener;
     struct cli_priority before;
-    int link;
+    int channel;
     int timer;
     int report; /* exec has not answered yet; else -1 */
     pid_t child;
@@ -87,14 +87,14 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void tell(const struct guardian *g, enum cli_news kind, int number)
 {
-    (void)cli_link_send(g->link, (int)kind, number, 0);
+    (void)cli_channel_send(g->channel, (int)kind, number, 0);
 }
 
 /* Nothing of the command is left. */
 static void end(struct guardian *g)
 {
     g->is_done = true;
-    tell(g, CLI_LINK_GONE, 0);
+    tell(g, CLI_CHANNEL_GONE, 0);
 }
 
 static int64_t term_ns(const struct guardian *g)
@@ -162,7 +162,7 @@ static void handle_lapse(struct guardian *g)
     char grace[CLI_DURATION_SIZE];
 
     g->is_asked = true;
-    tell(g, CLI_LINK_LAPSED, 0);
+    tell(g, CLI_CHANNEL_LAPSED, 0);
     cli_ending_ask(&g->ending, next_kill_ns(g), false);
     order_hook(g, CLI_HOOK_EXPIRED);
     cli_event(CLI_SAYS, "ending", ",\"signal\":\"TERM\"",
@@ -180,7 +180,7 @@ static void handle_overrun(struct guardian *g, int64_t now_ns)
     g->over_ns = INT64_MAX;
     g->kill_ns =
         earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
-    tell(g, CLI_LINK_OVERRUN, 0);
+    tell(g, CLI_CHANNEL_OVERRUN, 0);
     cli_ending_ask(&g->ending, next_kill_ns(g), false);
     cli_event(CLI_SAYS, "ending", ",\"signal\":\"TERM\"",
               "the command runs for %s, the time of --max-run; it gets TERM, "
@@ -203,7 +203,7 @@ static void handle_time(struct guardian *g)
     } else if (now_ns >= last_ns(g)) {
         /* The last moment before the deadline; with --on-lost ignore the
          * deadline itself. */
-        tell(g, CLI_LINK_LAPSED, 0);
+        tell(g, CLI_CHANNEL_LAPSED, 0);
         if (is_ignoring(g)) {
             let_go(g);
         } else {
@@ -236,9 +236,9 @@ static void take_report(struct guardian *g)
     (void)close(g->report);
     g->report = -1;
     if (code) {
-        tell(g, CLI_LINK_FAILED, code);
+        tell(g, CLI_CHANNEL_FAILED, code);
     } else if (g->plan->terminal->fd >= 0) {
-        cli_ear_start(&g->ear, g->child);
+        cli_interrupt_listener_start(&g->listener, g->child);
     }
 }
 
@@ -247,26 +247,26 @@ static void handle_status(struct guardian *g, pid_t pid, int status)
 {
     if (pid != g->child || g->is_exited) {
         if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
-            cli_ear_reaped(&g->ear, pid);
+            cli_interrupt_listener_reaped(&g->listener, pid);
             g->is_reaping = true;
         }
         return;
     }
     if (WIFSTOPPED(status)) {
         g->is_stopped = true;
-        (void)cli_link_send(g->link, CLI_LINK_STOPPED, WSTOPSIG(status),
-                            g->conts);
+        (void)cli_channel_send(g->channel, CLI_CHANNEL_STOPPED,
+                               WSTOPSIG(status), g->conts);
     } else if (WIFCONTINUED(status)) {
         g->is_stopped = false;
-        tell(g, CLI_LINK_CONTINUED, 0);
+        tell(g, CLI_CHANNEL_CONTINUED, 0);
     } else {
         take_report(g);
         g->ending.is_led = false;
         g->is_exited = true;
         g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
         g->over_ns = INT64_MAX;
-        cli_ear_stop(&g->ear);
-        tell(g, CLI_LINK_EXITED, status);
+        cli_interrupt_listener_stop(&g->listener);
+        tell(g, CLI_CHANNEL_EXITED, status);
     }
 }
 
@@ -299,11 +299,11 @@ static void reap(struct guardian *g)
     }
 }
 
-static void handle_ear(struct guardian *g)
+static void handle_interrupt(struct guardian *g)
 {
     int64_t now_ns = cli_boot_ns();
 
-    for (int n = cli_ear_count(&g->ear); n > 0; n--) {
+    for (int n = cli_interrupt_listener_count(&g->listener); n > 0; n--) {
         if (g->interrupt_ns &&
             now_ns - g->interrupt_ns < DOUBLE_MS * CLI_NS_PER_MS) {
             start_killing(g, "Ctrl-C a second time");
@@ -312,7 +312,7 @@ static void handle_ear(struct guardian *g)
     }
 }
 
-static void start_child(struct guardian *g, struct cli_link_message *message)
+static void start_child(struct guardian *g, struct cli_channel_message *message)
 {
     const struct cli_options *o = g->plan->options;
     bool is_ours = cli_terminal_is_ours(g->plan->terminal);
@@ -330,7 +330,7 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
 
     code = cli_child_start(&plan, &g->child, &g->report);
     if (code) {
-        tell(g, CLI_LINK_FAILED, code);
+        tell(g, CLI_CHANNEL_FAILED, code);
         end(g);
         return;
     }
@@ -339,16 +339,17 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
     if (o->max_run_ms >= 0) {
         g->over_ns = cli_boot_ns() + o->max_run_ms * CLI_NS_PER_MS;
     }
-    tell(g, CLI_LINK_STARTED, g->child);
+    tell(g, CLI_CHANNEL_STARTED, g->child);
 }
 
 /* The order may be late: one of us was stopped. */
-static void handle_start(struct guardian *g, struct cli_link_message *message)
+static void handle_start(struct guardian *g,
+                         struct cli_channel_message *message)
 {
     g->deadline_ns = message->head.value;
     cli_limits_init(&g->plan->limits, g->plan->options, message->head.number);
     if (cli_boot_ns() >= last_ns(g)) {
-        tell(g, CLI_LINK_LAPSED, 0);
+        tell(g, CLI_CHANNEL_LAPSED, 0);
         order_hook(g, CLI_HOOK_EXPIRED);
         end(g);
     } else {
@@ -378,23 +379,24 @@ static void pass_on(const struct guardian *g, int number)
     }
 }
 
-static void handle_message(struct guardian *g, struct cli_link_message *message)
+static void handle_message(struct guardian *g,
+                           struct cli_channel_message *message)
 {
     switch ((enum cli_order)message->head.kind) {
-    case CLI_LINK_START:
+    case CLI_CHANNEL_START:
         handle_start(g, message);
         break;
-    case CLI_LINK_DEADLINE:
+    case CLI_CHANNEL_DEADLINE:
         g->deadline_ns = g->is_asked ? g->deadline_ns : message->head.value;
         break;
-    case CLI_LINK_SIGNAL:
+    case CLI_CHANNEL_SIGNAL:
         pass_on(g, message->head.number);
         g->conts += message->head.number == SIGCONT;
         break;
-    case CLI_LINK_KILL:
+    case CLI_CHANNEL_KILL:
         handle_kill(g, message->head.number);
         break;
-    case CLI_LINK_CLOSED:
+    case CLI_CHANNEL_CLOSED:
         /* The wrapper is gone, and with it whoever renews. */
         if (g->child && !g->is_done) {
             start_killing(g, "holdfast itself was killed");
@@ -406,14 +408,14 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
     cli_free(message->payload);
 }
 
-static void read_link(struct guardian *g, struct pollfd *source)
+static void read_channel(struct guardian *g, struct pollfd *source)
 {
-    struct cli_link_message message;
+    struct cli_channel_message message;
 
     for (int left = MESSAGE_MAX; left > 0 && source->fd >= 0 && !g->is_done &&
-                                 cli_link_receive(g->link, &message);
+                                 cli_channel_receive(g->channel, &message);
          left--) {
-        if (message.head.kind == CLI_LINK_CLOSED) {
+        if (message.head.kind == CLI_CHANNEL_CLOSED) {
             source->fd = -1;
         }
         handle_message(g, &message);
@@ -429,7 +431,7 @@ static int pause_ms(const struct guardian *g)
  * then looks at the clock. */
 static void guard(struct guardian *g)
 {
-    struct pollfd fds[] = {{g->link, POLLIN, 0},
+    struct pollfd fds[] = {{g->channel, POLLIN, 0},
                            {g->timer, POLLIN, 0},
                            {g->signals.fd, POLLIN, 0},
                            {-1, POLLIN, 0},
@@ -445,31 +447,31 @@ static void guard(struct guardian *g)
             at_ns = earlier(at_ns, g->over_ns);
         }
         cli_timer_set(g->timer, at_ns);
-        fds[3].fd = g->ear.pid ? g->ear.fd : -1;
+        fds[3].fd = g->listener.pid ? g->listener.fd : -1;
         fds[4].fd = g->report;
         fds[2].fd = g->is_reaping ? -1 : g->signals.fd;
         (void)poll(fds, sizeof fds / sizeof *fds, pause_ms(g));
         (void)cli_signals_next(&g->signals);
         take_report(g);
         reap(g);
-        read_link(g, &fds[0]);
+        read_channel(g, &fds[0]);
         handle_time(g);
-        handle_ear(g);
+        handle_interrupt(g);
     }
 }
 
-_Noreturn static void be_guardian(struct cli_guard_plan *plan, int link)
+_Noreturn static void be_guardian(struct cli_guard_plan *plan, int channel)
 {
     struct guardian g = {
         .plan = plan,
         .signals = *plan->signals,
-        .link = link,
+        .channel = channel,
         .report = -1,
         .deadline_ns = INT64_MAX,
         .over_ns = INT64_MAX,
         .kill_ns = INT64_MAX,
         .linger_ns = INT64_MAX,
-        .ear = {.fd = -1},
+        .listener = {.fd = -1},
     };
 
     (void)setpgid(0, 0);
@@ -489,7 +491,7 @@ int cli_guardian_start(struct cli_guard_plan *plan,
 {
     int ends[2];
 
-    if (cli_link_pair(ends)) {
+    if (cli_channel_pair(ends)) {
         return -1;
     }
     ret_guardian->pid = fork();
@@ -498,7 +500,7 @@ int cli_guardian_start(struct cli_guard_plan *plan,
         be_guardian(plan, ends[1]);
     }
     (void)close(ends[1]);
-    ret_guardian->link = ends[0];
+    ret_guardian->channel = ends[0];
     if (ret_guardian->pid < 0) {
         (void)close(ends[0]);
         return -1;

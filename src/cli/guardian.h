@@ -6,8 +6,8 @@
 #ifndef HF_CLI_GUARDIAN_H
 #define HF_CLI_GUARDIAN_H
 
+#include "src/cli/channel.h"
 #include "src/cli/child.h"
-#include "src/cli/link.h"
 #include "src/cli/options.h"
 
 struct cli_guard_plan {
@@ -20,7 +20,7 @@ struct cli_guard_plan {
 
 struct cli_guardian {
     pid_t pid;
-    int link;         /* the wrapper's end */
+    int channel;      /* the wrapper's end */
     uint64_t started; /* ticks since boot */
     bool is_reaped;   /* its pid may be somebody else's */
 };

@@ -92,7 +92,7 @@ static int start(struct cli_grant *g)
 {
     g->claim.options = g->options;
     g->claim.store = &g->store;
-    g->claim.wait_ms = cli_wish_wait_ms(g->options);
+    g->claim.wait_ms = cli_lock_options_wait_ms(g->options);
     if (cli_signals_setup(&g->signals)) {
         return cli_fail(CLI_EXIT_INTERNAL, "cannot start: %s", strerror(errno));
     }
@@ -124,7 +124,7 @@ int cli_grant_get(const struct cli_options *o, struct cli_grant *ret_grant)
     phase = wait_for_it(g, &ended_by);
     if (ended_by) {
         if (phase == CLI_CLAIM_HELD || phase == CLI_CLAIM_ENDED) {
-            cli_wish_settle(o, g->claim.lock, CLI_WISH_UNUSED);
+            cli_lock_options_settle(o, g->claim.lock, CLI_OPTIONS_UNUSED);
         }
         r = fail_interrupted(g, ended_by);
     } else if (phase == CLI_CLAIM_FAILED) {
@@ -353,7 +353,8 @@ static int hold(struct hold *h)
     int r = tell_held(h);
 
     if (r) {
-        cli_wish_settle(h->grant.options, h->grant.claim.lock, CLI_WISH_UNUSED);
+        cli_lock_options_settle(h->grant.options, h->grant.claim.lock,
+                                CLI_OPTIONS_UNUSED);
         return r;
     }
     return serve(h) ? end_lost(h) : end_released(h);
@@ -362,7 +363,7 @@ static int hold(struct hold *h)
 int cli_hold(const struct cli_options *o)
 {
     struct hold h = {.leash = find_leash()};
-    int r = cli_wish_check(o);
+    int r = cli_lock_options_check(o);
 
     if (r) {
         return r;

@@ -12,9 +12,9 @@
  * process.
  */
 #include "src/cli/hook.h"
+#include "src/cli/channel.h"
 #include "src/cli/clock.h"
 #include "src/cli/event.h"
-#include "src/cli/link.h"
 #include "src/cli/text.h"
 
 #include <errno.h>

@@ -14,12 +14,12 @@
  * Thread: main.
  */
 #include "src/cli/nested.h"
+#include "src/cli/channel.h"
 #include "src/cli/child.h"
 #include "src/cli/claim.h"
 #include "src/cli/event.h"
 #include "src/cli/file.h"
 #include "src/cli/holder.h"
-#include "src/cli/link.h"
 #include "src/cli/output.h"
 #include "src/cli/text.h"
 #include "src/cli/tree.h"
@@ -51,7 +51,7 @@ static bool is_guardian(pid_t pid, pid_t *ret_parent)
 /* Does the run whose wrapper is `holder` have us in its tree, so that its
  * guardian ends us with the rest? Also false where /proc does not show it:
  * in another PID namespace, or to a user who may not see it. */
-static bool around_is(pid_t holder)
+static bool enclosing_is(pid_t holder)
 {
     pid_t pid = getppid();
 
@@ -99,7 +99,7 @@ static int serve(const struct cli_signals *signals, pid_t child)
 }
 
 /* Run it and wait for its end. */
-static void passage(const struct cli_options *o, struct cli_result *result)
+static void nested_run(const struct cli_options *o, struct cli_result *result)
 {
     struct cli_text environment CLI_AUTO(cli_text_fini) = {0};
     struct cli_signals signals;
@@ -240,22 +240,22 @@ static bool is_guarded(const struct nested *n)
 {
     const hf_info *outer = find_outer(n);
 
-    return is_of_here(outer) && around_is((pid_t)hf_info_pid(outer));
+    return is_of_here(outer) && enclosing_is((pid_t)hf_info_pid(outer));
 }
 
 static void name_deadlock(struct nested *n)
 {
-    const char *around = is_guarded(n)
-                             ? "the run around this one, which waits for us"
-                             : "the token in HOLDFAST_TOKEN; this would wait "
-                               "for who has it";
+    const char *enclosing =
+        is_guarded(n) ? "the run around this one, which waits for us"
+                      : "the token in HOLDFAST_TOKEN; this would wait "
+                        "for who has it";
     bool may_pass = is_guarded(n) && n->options->verb == CLI_RUN &&
                     !n->options->locks.count;
 
     n->result.outcome = cli_outcome_of(HF_DEADLOCK);
     n->result.status = (int)n->options->busy_exit;
     cli_event(CLI_FAILS, n->result.outcome, NULL, "%s is held by %s%s", n->name,
-              around,
+              enclosing,
               may_pass ? "; with --reentrant the command runs under that lock"
                        : "");
 }
@@ -269,7 +269,7 @@ static void pass(struct nested *n)
     /* No thread of the library may be there when a process is forked. */
     hf_close(n->claim.client);
     n->claim.client = NULL;
-    passage(n->options, &n->result);
+    nested_run(n->options, &n->result);
 }
 
 static void say_unguarded(struct cli_text *line, const hf_info *outer)

@@ -55,12 +55,13 @@ void cli_outcome_child(const struct cli_options *o, int exec_errno, int status,
 
 int cli_result_check(const struct cli_options *o)
 {
-    int r =
-        o->status_file ? cli_whole_check("--status-file", o->status_file) : 0;
+    int r = o->status_file
+                ? cli_atomic_file_check("--status-file", o->status_file)
+                : 0;
 
     return r || !o->metrics_file
                ? r
-               : cli_whole_check("--metrics-file", o->metrics_file);
+               : cli_atomic_file_check("--metrics-file", o->metrics_file);
 }
 
 static void add_fields(struct cli_text *text, const struct cli_result *result)
@@ -93,7 +94,8 @@ void cli_result_tell(const struct cli_options *o,
         cli_text_add(&file, "{");
         add_fields(&file, result);
         cli_text_add(&file, "}\n");
-        cli_whole_write("--status-file", o->status_file, &file, STATUS_MODE);
+        cli_atomic_file_write("--status-file", o->status_file, &file,
+                              STATUS_MODE);
     }
 }
 
@@ -280,7 +282,7 @@ void cli_metrics_tell(const struct cli_wrapper *w,
     add_stats(&page, &w->claim);
     add_lost(&page, w->lost_reason);
     add_success(&page, result, o->metrics_file);
-    cli_whole_write("--metrics-file", o->metrics_file, &page.text,
-                    METRICS_MODE);
+    cli_atomic_file_write("--metrics-file", o->metrics_file, &page.text,
+                          METRICS_MODE);
     cli_text_fini(&page.text);
 }

@@ -24,7 +24,7 @@
 
 static int check(const struct cli_options *o)
 {
-    int r = cli_wish_check(o);
+    int r = cli_lock_options_check(o);
 
     if (r) {
         return r;
@@ -82,7 +82,7 @@ static int prepare(struct cli_wrapper *w)
     cli_event_be_patient(false);
     cli_terminal_open(&w->terminal);
     if (cli_signals_setup(&w->signals) ||
-        cli_front_start(&w->signals, &w->terminal, &w->front) ||
+        cli_job_start(&w->signals, &w->terminal, &w->job) ||
         start_children(w)) {
         int code = errno;
 
@@ -92,7 +92,7 @@ static int prepare(struct cli_wrapper *w)
     }
     w->claim.options = w->options;
     w->claim.store = &w->store;
-    w->claim.wait_ms = cli_wish_wait_ms(w->options);
+    w->claim.wait_ms = cli_lock_options_wait_ms(w->options);
     if (cli_claim_start(&w->claim)) {
         cli_event_be_patient(true);
         return cli_fail(CLI_EXIT_MEMORY, "run: cannot start a thread");
@@ -147,14 +147,14 @@ static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
 }
 
 /* What --once-per and --retry-failed make of it. */
-static enum cli_wish_end end_of(const struct cli_wrapper *w)
+static enum cli_lock_options_end end_of(const struct cli_wrapper *w)
 {
     bool is_fine = !w->is_overrun && w->is_child_done &&
                    WIFEXITED(w->child_status) && !WEXITSTATUS(w->child_status);
 
-    return !w->child && !w->exec_errno ? CLI_WISH_UNUSED
-           : is_fine                   ? CLI_WISH_USED
-                                       : CLI_WISH_FAILED;
+    return !w->child && !w->exec_errno ? CLI_OPTIONS_UNUSED
+           : is_fine                   ? CLI_OPTIONS_USED
+                                       : CLI_OPTIONS_FAILED;
 }
 
 static void release(struct cli_wrapper *w, struct cli_result *result)
@@ -164,7 +164,7 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
 
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
     w->ended_ns = cli_boot_ns();
-    cli_wish_settle(w->options, w->claim.lock, end_of(w));
+    cli_lock_options_settle(w->options, w->claim.lock, end_of(w));
     r = hf_release(w->claim.lock, &err);
     cli_event_be_patient(true);
     if (!w->exec_errno && !w->is_child_done) {
@@ -212,7 +212,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         hf_error err = HF_ERROR_INIT;
 
         name_signal(w, result);
-        cli_wish_settle(w->options, w->claim.lock, CLI_WISH_UNUSED);
+        cli_lock_options_settle(w->options, w->claim.lock, CLI_OPTIONS_UNUSED);
         if (hf_release(w->claim.lock, &err) < 0) {
             cli_event(CLI_SAYS, "unconfirmed", NULL,
                       "the release was not confirmed: %s", err.text);
@@ -251,7 +251,7 @@ static int run(struct cli_wrapper *w)
     } else {
         cli_event(CLI_SAYS, "internal", NULL, "the guardian process died");
     }
-    (void)close(w->guardian.link);
+    (void)close(w->guardian.channel);
     if (!w->guardian.is_reaped) {
         (void)kill(w->guardian.pid, SIGCONT);
         while (waitpid(w->guardian.pid, NULL, 0) < 0 && errno == EINTR) {

@@ -233,7 +233,7 @@ static const char ways[] =
  * no error, and neither are the codes that C libraries give then. But a home
  * that could not be looked up must not count as none: the file that names the
  * store may be in it. */
-static int place_home(char **ret_home)
+static int default_dir_home(char **ret_home)
 {
     const struct passwd *entry;
     int code;
@@ -379,14 +379,14 @@ static char *checked(char *path, mode_t refused)
 
 /* Find or make the folder. A new string; or NULL after having said why
  * nothing is usable. */
-static char *place_default(void)
+static char *default_dir(void)
 {
     char *home CLI_AUTO(cli_free_auto) = NULL;
 
     if (!geteuid()) {
         return checked(cli_strdup("/var/lib/holdfast"), S_IWGRP | S_IWOTH);
     }
-    if (place_home(&home)) {
+    if (default_dir_home(&home)) {
         return NULL;
     }
     if (!home) {
@@ -427,7 +427,7 @@ static hf_reach read_reach(const char *word)
 static int read_configs(struct cli_config *config)
 {
     char *home CLI_AUTO(cli_free_auto) = NULL;
-    int r = place_home(&home);
+    int r = default_dir_home(&home);
 
     if (home) {
         char *path CLI_AUTO(cli_free_auto) =
@@ -478,7 +478,7 @@ static int choose_url(const struct cli_options *o, struct cli_config *config,
         store->is_config = true;
         return 0;
     }
-    folder = place_default();
+    folder = default_dir();
     if (!folder) {
         return CLI_EXIT_CONFIG;
     }

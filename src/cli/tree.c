@@ -275,7 +275,7 @@ int cli_scan(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
 #define OWN_MIN  256
 
 /* Where the walk goes on. */
-struct place {
+struct listed {
     pid_t pid;
     uint64_t started; /* 0: a child of ours */
 };
@@ -287,7 +287,7 @@ struct walk {
     pid_t self;
     int64_t until_ns;
     size_t least; /* so many are come to whatever the time is */
-    struct place *places;
+    struct listed *listed_all;
     size_t count;
     size_t room;
 };
@@ -301,9 +301,10 @@ static void add(struct walk *w, pid_t pid, uint64_t started)
 {
     if (w->count == w->room) {
         w->room = w->room ? w->room * 2 : 64;
-        w->places = cli_resize(w->places, w->room * sizeof *w->places);
+        w->listed_all =
+            cli_resize(w->listed_all, w->room * sizeof *w->listed_all);
     }
-    w->places[w->count++] = (struct place){pid, started};
+    w->listed_all[w->count++] = (struct listed){pid, started};
 }
 
 /* If its parent is there now, it was all the time, and its number its own. */
@@ -411,17 +412,17 @@ static bool is_dead(pid_t child)
            info.si_pid;
 }
 
-static void go_on(struct walk *w, const struct place *place)
+static void go_on(struct walk *w, const struct listed *listed)
 {
     struct cli_process process;
     struct cli_facts now;
 
-    if ((!place->started && is_dead(place->pid)) ||
-        !process_open(place->pid, &process)) {
+    if ((!listed->started && is_dead(listed->pid)) ||
+        !process_open(listed->pid, &process)) {
         return;
     }
-    if (!place->started ||
-        (cli_process_look(&process, &now) && now.started == place->started)) {
+    if (!listed->started ||
+        (cli_process_look(&process, &now) && now.started == listed->started)) {
         descend(w, &process);
     }
     process_close(&process);
@@ -471,10 +472,10 @@ int cli_tree_walk(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
     w.until_ns = is_round ? round_end_ns() : until_ns;
     w.least = 0;
     for (size_t i = 0; i < w.count && has_time(&w); i++) {
-        const struct place place = w.places[i];
+        const struct listed listed = w.listed_all[i];
 
-        go_on(&w, &place);
+        go_on(&w, &listed);
     }
-    cli_free(w.places);
+    cli_free(w.listed_all);
     return 0;
 }

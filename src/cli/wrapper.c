@@ -7,11 +7,11 @@
  * was its own became the wrapper's children, for both are subreapers; those
  * that the wrapper had before the guardian was born belong to its caller and
  * are left alone.
- * At a terminal the shell's child is a front, and the wrapper is the front's:
+ * At a terminal the shell's child is a front, and the wrapper is the job's:
  * a shell knows only its own child; were that the one who renews, Ctrl-Z would
- * cost the lock. The front passes on each signal but the stop that the wrapper
+ * cost the lock. The job passes on each signal but the stop that the wrapper
  * itself asked for. The wrapper dies with it, and it ends with the wrapper's
- * code. Thread: main, of the front in struct front's functions.
+ * code. Thread: main, of the job in struct front's functions.
  */
 #include "src/cli/wrapper.h"
 #include "src/cli/clock.h"
@@ -63,12 +63,12 @@ void cli_orphans_kill(struct cli_guardian *guardian, struct cli_hook *hook,
 /* What comes with the wrapper's SIGTSTP. */
 enum { STOP_JOB = 1, STOP_ALL = 2 };
 
-struct front {
+struct job {
     pid_t wrapper;
     const struct cli_signals *signals;
 };
 
-static void reap(const struct front *f)
+static void reap(const struct job *f)
 {
     pid_t pid;
     int status;
@@ -100,7 +100,7 @@ static bool stop(pid_t who)
 
 /* A script or a pipeline that we are part of stops with us, by one signal to
  * all: a second one could come after the shell let us go on. */
-static void stop_front(const struct front *f, int what)
+static void stop_job(const struct job *f, int what)
 {
     if (what == STOP_ALL) {
         (void)kill(f->wrapper, SIGSTOP);
@@ -113,20 +113,20 @@ static void stop_front(const struct front *f, int what)
     }
 }
 
-static void handle(const struct front *f, const struct signalfd_siginfo *info)
+static void handle(const struct job *f, const struct signalfd_siginfo *info)
 {
     int number = (int)info->ssi_signo;
 
     if (number == SIGCHLD) {
         reap(f);
     } else if (number == SIGTSTP && (pid_t)info->ssi_pid == f->wrapper) {
-        stop_front(f, info->ssi_code == SI_QUEUE ? info->ssi_int : 0);
+        stop_job(f, info->ssi_code == SI_QUEUE ? info->ssi_int : 0);
     } else {
         (void)kill(f->wrapper, number);
     }
 }
 
-_Noreturn static void be_front(const struct front *f)
+_Noreturn static void be_job(const struct job *f)
 {
     struct pollfd change = {f->signals->fd, POLLIN, 0};
     struct signalfd_siginfo info;
@@ -140,13 +140,13 @@ _Noreturn static void be_front(const struct front *f)
     }
 }
 
-int cli_front_start(const struct cli_signals *signals,
-                    const struct cli_terminal *terminal, pid_t *ret_front)
+int cli_job_start(const struct cli_signals *signals,
+                  const struct cli_terminal *terminal, pid_t *ret_job)
 {
-    struct front f = {.signals = signals};
-    pid_t front = getpid();
+    struct job f = {.signals = signals};
+    pid_t job = getpid();
 
-    *ret_front = 0;
+    *ret_job = 0;
     if (terminal->fd < 0) {
         return 0;
     }
@@ -156,30 +156,30 @@ int cli_front_start(const struct cli_signals *signals,
     }
     if (f.wrapper) {
         (void)setpgid(f.wrapper, f.wrapper);
-        be_front(&f);
+        be_job(&f);
     }
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != front) {
+    if (getppid() != job) {
         _exit(CLI_EXIT_INTERNAL);
     }
-    *ret_front = front;
+    *ret_job = job;
     return 0;
 }
 
 /* The command was stopped at the terminal, or for want of it: stop the job,
  * or say how to go on if there is no shell that could continue it. */
-static void front_stop(pid_t front, const struct cli_terminal *terminal)
+static void job_stop(pid_t job, const struct cli_terminal *terminal)
 {
-    if (front && terminal->home) {
-        (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_JOB});
+    if (job && terminal->home) {
+        (void)sigqueue(job, SIGTSTP, (union sigval){.sival_int = STOP_JOB});
     }
 }
 
-/* Stop the front and the wrapper, who only waits. */
-static void front_stop_all(pid_t front)
+/* Stop the job and the wrapper, who only waits. */
+static void job_stop_all(pid_t job)
 {
-    (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_ALL});
+    (void)sigqueue(job, SIGTSTP, (union sigval){.sival_int = STOP_ALL});
 }
 
 /* The deadline is told again at least this often while it moves. */
@@ -203,7 +203,7 @@ static void tell_guardian(const struct cli_wrapper *w, enum cli_order kind,
                           int number)
 {
     wake_guardian(w);
-    (void)cli_link_send(w->guardian.link, (int)kind, number, 0);
+    (void)cli_channel_send(w->guardian.channel, (int)kind, number, 0);
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
@@ -211,8 +211,8 @@ static void handle_while_waiting(struct cli_wrapper *w, int number)
     if (!cli_waiting_hear(&w->claim, number, &w->wait_signal)) {
         return;
     }
-    if (w->front) {
-        front_stop_all(w->front);
+    if (w->job) {
+        job_stop_all(w->job);
     } else {
         (void)kill(getpid(), SIGSTOP);
     }
@@ -225,7 +225,8 @@ static void continue_child(struct cli_wrapper *w)
         cli_terminal_give(&w->terminal, w->child);
     }
     wake_guardian(w);
-    if (cli_link_send(w->guardian.link, CLI_LINK_SIGNAL, SIGCONT, 0) == 0) {
+    if (cli_channel_send(w->guardian.channel, CLI_CHANNEL_SIGNAL, SIGCONT, 0) ==
+        0) {
         w->conts++;
         w->stop_signal = 0;
     }
@@ -238,14 +239,14 @@ static void handle_while_running(struct cli_wrapper *w, int number)
         return;
     }
     if (number == SIGINT && ++w->interrupts > 1) {
-        tell_guardian(w, CLI_LINK_KILL, CLI_KILL_INTERRUPT);
+        tell_guardian(w, CLI_CHANNEL_KILL, CLI_KILL_INTERRUPT);
         return;
     }
     if (number == SIGTERM && w->options->kill_after_ms >= 0 &&
         w->kill_ns == INT64_MAX) {
         w->kill_ns = cli_boot_ns() + w->options->kill_after_ms * CLI_NS_PER_MS;
     }
-    tell_guardian(w, CLI_LINK_SIGNAL, number);
+    tell_guardian(w, CLI_CHANNEL_SIGNAL, number);
 }
 
 static void handle_signals(struct cli_wrapper *w)
@@ -292,7 +293,7 @@ static void handle_stop(struct cli_wrapper *w, int number)
     } else if (number != SIGTTIN && number != SIGTTOU) {
         return;
     }
-    front_stop(w->front, &w->terminal);
+    job_stop(w->job, &w->terminal);
 }
 
 /* Who shares a pipeline with us may have been stopped for want of the
@@ -305,49 +306,49 @@ static void take_terminal_back(const struct cli_wrapper *w)
 }
 
 static void handle_message(struct cli_wrapper *w,
-                           const struct cli_link_message *message)
+                           const struct cli_channel_message *message)
 {
     switch ((enum cli_news)message->head.kind) {
-    case CLI_LINK_STARTED:
+    case CLI_CHANNEL_STARTED:
         w->child = message->head.number;
         break;
-    case CLI_LINK_FAILED:
+    case CLI_CHANNEL_FAILED:
         w->exec_errno = message->head.number;
         break;
-    case CLI_LINK_STOPPED:
+    case CLI_CHANNEL_STOPPED:
         if (message->head.value == w->conts) { /* else it goes on by now */
             handle_stop(w, message->head.number);
         }
         break;
-    case CLI_LINK_CONTINUED:
+    case CLI_CHANNEL_CONTINUED:
         w->stop_signal = 0;
         break;
-    case CLI_LINK_LAPSED:
+    case CLI_CHANNEL_LAPSED:
         w->is_lapsed = true;
         break;
-    case CLI_LINK_OVERRUN:
+    case CLI_CHANNEL_OVERRUN:
         w->is_overrun = true;
         break;
-    case CLI_LINK_EXITED:
+    case CLI_CHANNEL_EXITED:
         w->is_child_done = true;
         w->child_status = message->head.number;
         take_terminal_back(w);
         break;
-    case CLI_LINK_GONE:
+    case CLI_CHANNEL_GONE:
         w->is_gone = true;
         break;
-    case CLI_LINK_DIED:
+    case CLI_CHANNEL_DIED:
         w->is_guard_dead = true;
         break;
     }
 }
 
-static void handle_link(struct cli_wrapper *w)
+static void handle_channel(struct cli_wrapper *w)
 {
-    struct cli_link_message message;
+    struct cli_channel_message message;
 
     while (!w->is_gone && !w->is_guard_dead &&
-           cli_link_receive(w->guardian.link, &message)) {
+           cli_channel_receive(w->guardian.channel, &message)) {
         handle_message(w, &message);
         cli_free(message.payload);
     }
@@ -358,10 +359,10 @@ static void step(struct cli_wrapper *w, int timeout_ms)
 {
     struct pollfd fds[] = {{w->signals.fd, POLLIN, 0},
                            {w->claim.event_fd, POLLIN, 0},
-                           {w->guardian.link, POLLIN, 0}};
+                           {w->guardian.channel, POLLIN, 0}};
     (void)poll(fds, sizeof fds / sizeof *fds, timeout_ms);
     handle_signals(w);
-    handle_link(w);
+    handle_channel(w);
 }
 
 enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *w)
@@ -412,7 +413,7 @@ static void handle_loss(struct cli_wrapper *w)
     }
     w->is_lost = true;
     /* First, for a message may have to wait for its reader. */
-    tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
+    tell_guardian(w, CLI_CHANNEL_KILL, CLI_KILL_LOST);
     cli_hook_order(w->hook.fd, hf_strreason(reason));
     fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
     cli_event(CLI_QUIET, "lost", fields, "the lock is lost (%s)",
@@ -429,8 +430,8 @@ static void watch_deadline(struct cli_wrapper *w)
     }
     if (deadline_ns > w->deadline_ns + 2 * CLI_NS_PER_MS) {
         wake_guardian(w);
-        if (!cli_link_send(w->guardian.link, CLI_LINK_DEADLINE, 0,
-                           deadline_ns)) {
+        if (!cli_channel_send(w->guardian.channel, CLI_CHANNEL_DEADLINE, 0,
+                              deadline_ns)) {
             w->deadline_ns = deadline_ns;
         }
     }
@@ -474,8 +475,8 @@ static int tick_ms(const struct cli_wrapper *w)
 static bool start(struct cli_wrapper *w)
 {
     struct cli_text payload CLI_AUTO(cli_text_fini) = {0};
-    int fds[CLI_LINK_FDS];
-    int count = hf_lock_fds(w->claim.lock, fds, CLI_LINK_FDS);
+    int fds[CLI_CHANNEL_FDS];
+    int count = hf_lock_fds(w->claim.lock, fds, CLI_CHANNEL_FDS);
     int64_t lease_ms = cli_claim_lease_ms(&w->claim);
 
     cli_limits_init(&w->plan.limits, w->options, lease_ms);
@@ -490,11 +491,12 @@ static bool start(struct cli_wrapper *w)
         return false;
     }
     cli_environment_fill(&payload, &w->claim, w->deadline_ns);
-    count = count < 0 ? 0 : count < CLI_LINK_FDS ? count : CLI_LINK_FDS;
+    count = count < 0 ? 0 : count < CLI_CHANNEL_FDS ? count : CLI_CHANNEL_FDS;
     w->is_serving = true;
     wake_guardian(w);
-    w->is_guard_dead |= cli_link_send_start(w->guardian.link, w->deadline_ns,
-                                            lease_ms, &payload, fds, count) < 0;
+    w->is_guard_dead |=
+        cli_channel_send_start(w->guardian.channel, w->deadline_ns, lease_ms,
+                               &payload, fds, count) < 0;
     return true;
 }
 
@@ -519,7 +521,7 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         watch_terminal(w);
         if (cli_boot_ns() >= w->kill_ns) {
             w->kill_ns = INT64_MAX;
-            tell_guardian(w, CLI_LINK_KILL, CLI_KILL_AFTER);
+            tell_guardian(w, CLI_CHANNEL_KILL, CLI_KILL_AFTER);
         }
     }
     if (!w->is_gone) {

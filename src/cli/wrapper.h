@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The wrapper: the process that the caller started, or, at a terminal, the
- * child of that one, which then is the front and can be stopped and continued
+ * child of that one, which then is the job and can be stopped and continued
  * as a job. It owns the lock, passes signals on, tells the guardian each new
  * deadline, and ends what is left if somebody killed the guardian. Thread:
  * main.
@@ -9,11 +9,11 @@
 #ifndef HF_CLI_WRAPPER_H
 #define HF_CLI_WRAPPER_H
 
+#include "src/cli/channel.h"
 #include "src/cli/child.h"
 #include "src/cli/claim.h"
 #include "src/cli/guardian.h"
 #include "src/cli/hook.h"
-#include "src/cli/link.h"
 #include "src/cli/waiting.h"
 
 #include <sys/types.h>
@@ -26,10 +26,10 @@ void cli_orphans_reap(struct cli_guardian *, struct cli_hook *, int left);
 void cli_orphans_kill(struct cli_guardian *, struct cli_hook *, pid_t group);
 
 /* Returns in the wrapper, which leaves the group of the job; *ret_front is 0
- * without a terminal. The front returns never. After cli_signals_setup() and
+ * without a terminal. The job returns never. After cli_signals_setup() and
  * while there is one thread. 0, or -1 and errno. */
-int cli_front_start(const struct cli_signals *, const struct cli_terminal *,
-                    pid_t *ret_front);
+int cli_job_start(const struct cli_signals *, const struct cli_terminal *,
+                  pid_t *ret_job);
 
 struct cli_wrapper {
     const struct cli_options *options;
@@ -45,7 +45,7 @@ struct cli_wrapper {
     int64_t ended_ns;    /* the command did; 0: it never began */
     int64_t deadline_ns; /* as the guardian knows it */
     int64_t kill_ns;     /* --kill-after; INT64_MAX: not running */
-    pid_t front;         /* 0: none, there is no terminal */
+    pid_t job;           /* 0: none, there is no terminal */
     pid_t child;         /* 0: none was started */
     int child_status;    /* as of wait() */
     int exec_errno;      /* the command could not be started */

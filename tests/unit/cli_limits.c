@@ -2,8 +2,8 @@
 /*
  * The moments at which a command is ended, as docs/reference.md gives them.
  */
+#include "src/cli/channel.h"
 #include "src/cli/clock.h"
-#include "src/cli/link.h"
 #include "tests/lib/test.h"
 
 #define S  (INT64_C(1000) * CLI_NS_PER_MS)

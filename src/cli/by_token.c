@@ -34,7 +34,7 @@ static void give_back(const struct cli_grant *g)
 
     opts.auto_renew = 0;
     opts.lease_ms = o->lease_ms;
-    cli_wish_settle(o, g->claim.lock, CLI_WISH_UNUSED);
+    cli_lock_options_settle(o, g->claim.lock, CLI_OPTIONS_UNUSED);
     r = hf_adopt(g->claim.client, o->name, hf_token(g->claim.lock), &opts,
                  &lock, &err);
     r = r ? r : hf_release(lock, &err);
@@ -90,7 +90,7 @@ static int deliver(const struct cli_grant *g)
     add_answer(&text, g);
     r = hf_detach(g->claim.lock, &err);
     if (r) {
-        cli_wish_settle(g->options, g->claim.lock, CLI_WISH_UNUSED);
+        cli_lock_options_settle(g->options, g->claim.lock, CLI_OPTIONS_UNUSED);
         return cli_fail(cli_exit_of(r), "acquire %s: %s", g->options->name,
                         err.text);
     }
@@ -106,7 +106,7 @@ static int deliver(const struct cli_grant *g)
 int cli_acquire(const struct cli_options *o)
 {
     struct cli_grant g = {0};
-    int r = cli_wish_check(o);
+    int r = cli_lock_options_check(o);
 
     r = r ? r : cli_token_check(o);
     if (r) {

@@ -9,7 +9,7 @@
  * and goes on to no command that did not ask for it. Thread: main of either
  * process; the moments any.
  */
-#include "src/cli/link.h"
+#include "src/cli/channel.h"
 #include "src/cli/clock.h"
 
 #include <errno.h>
@@ -117,11 +117,11 @@ int64_t cli_limits_first_ns(const struct cli_limits *limits,
 #define PACKET_MAX 16384
 
 union control {
-    char bytes[CMSG_SPACE(sizeof(int) * CLI_LINK_FDS)];
+    char bytes[CMSG_SPACE(sizeof(int) * CLI_CHANNEL_FDS)];
     struct cmsghdr align;
 };
 
-int cli_link_pair(int ret_ends[2])
+int cli_channel_pair(int ret_ends[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends);
 }
@@ -136,21 +136,21 @@ static int send_packet(int fd, const struct msghdr *packet)
     return n < 0 ? -1 : 0;
 }
 
-int cli_link_send(int fd, int kind, int number, int64_t value)
+int cli_channel_send(int fd, int kind, int number, int64_t value)
 {
-    struct cli_link_head head = {kind, number, value};
+    struct cli_channel_head head = {kind, number, value};
     struct iovec part = {&head, sizeof head};
     struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
 
     return send_packet(fd, &packet);
 }
 
-int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
-                        const struct cli_text *payload, const int *fds,
-                        int fd_count)
+int cli_channel_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
+                           const struct cli_text *payload, const int *fds,
+                           int fd_count)
 {
-    struct cli_link_head head = {CLI_LINK_START, (int32_t)lease_ms,
-                                 deadline_ns};
+    struct cli_channel_head head = {CLI_CHANNEL_START, (int32_t)lease_ms,
+                                    deadline_ns};
     struct iovec parts[2] = {{&head, sizeof head},
                              {payload->data, payload->length}};
     struct msghdr packet = {.msg_iov = parts, .msg_iovlen = 2};
@@ -172,7 +172,7 @@ int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
 
 /* Descriptors that come with it stay open and are not looked at: it is enough
  * that this process has them. */
-int cli_link_receive(int fd, struct cli_link_message *ret_message)
+int cli_channel_receive(int fd, struct cli_channel_message *ret_message)
 {
     union control control = {{0}};
     char *room CLI_AUTO(cli_free_auto) = cli_alloc(PACKET_MAX);
@@ -192,9 +192,9 @@ int cli_link_receive(int fd, struct cli_link_message *ret_message)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
     }
-    *ret_message = (struct cli_link_message){.head = ret_message->head};
+    *ret_message = (struct cli_channel_message){.head = ret_message->head};
     if (n < (ssize_t)sizeof ret_message->head) {
-        ret_message->head = (struct cli_link_head){0};
+        ret_message->head = (struct cli_channel_head){0};
     }
     if (n > (ssize_t)sizeof ret_message->head) {
         ret_message->length = (size_t)n - sizeof ret_message->head;

@@ -5,8 +5,8 @@
  * too, for it says that the other side died; when a command must end; and what
  * it is told about its lock. Thread: main of either process.
  */
-#ifndef HF_CLI_LINK_H
-#define HF_CLI_LINK_H
+#ifndef HF_CLI_CHANNEL_H
+#define HF_CLI_CHANNEL_H
 
 #include "src/cli/claim.h"
 #include "src/cli/options.h"
@@ -43,54 +43,54 @@ int64_t cli_limits_first_ns(const struct cli_limits *, int64_t deadline_ns);
 int64_t cli_limits_last_ns(const struct cli_limits *, int64_t deadline_ns);
 
 /* Descriptors that one message may carry. */
-#define CLI_LINK_FDS 16
+#define CLI_CHANNEL_FDS 16
 
 /* Wrapper to guardian. */
 enum cli_order {
-    CLI_LINK_CLOSED,   /* never sent: the wrapper is gone */
-    CLI_LINK_START,    /* value: deadline; number: the lease in ms; payload:
+    CLI_CHANNEL_CLOSED,   /* never sent: the wrapper is gone */
+    CLI_CHANNEL_START,    /* value: deadline; number: the lease in ms; payload:
                           K=V strings; fds */
-    CLI_LINK_DEADLINE, /* value: the new deadline */
-    CLI_LINK_SIGNAL,   /* number: pass it on to the command's group */
-    CLI_LINK_KILL,     /* number: enum cli_kill_reason; kill all, now */
+    CLI_CHANNEL_DEADLINE, /* value: the new deadline */
+    CLI_CHANNEL_SIGNAL,   /* number: pass it on to the command's group */
+    CLI_CHANNEL_KILL,     /* number: enum cli_kill_reason; kill all, now */
 };
 
 /* Guardian to wrapper. */
 enum cli_news {
-    CLI_LINK_DIED,      /* never sent: the guardian is gone */
-    CLI_LINK_STARTED,   /* number: pid, also of the group */
-    CLI_LINK_FAILED,    /* number: errno of exec */
-    CLI_LINK_STOPPED,   /* the command was stopped, by that signal; value: so
+    CLI_CHANNEL_DIED,      /* never sent: the guardian is gone */
+    CLI_CHANNEL_STARTED,   /* number: pid, also of the group */
+    CLI_CHANNEL_FAILED,    /* number: errno of exec */
+    CLI_CHANNEL_STOPPED,   /* the command was stopped, by that signal; value: so
                            many SIGCONTs of the wrapper were before */
-    CLI_LINK_CONTINUED, /* it goes on */
-    CLI_LINK_LAPSED,    /* the deadline came near: the command is ended */
-    CLI_LINK_OVERRUN,   /* the time of --max-run is over: it is ended */
-    CLI_LINK_EXITED,    /* number: status as of wait() */
-    CLI_LINK_GONE,      /* nothing that the command started is left */
+    CLI_CHANNEL_CONTINUED, /* it goes on */
+    CLI_CHANNEL_LAPSED,    /* the deadline came near: the command is ended */
+    CLI_CHANNEL_OVERRUN,   /* the time of --max-run is over: it is ended */
+    CLI_CHANNEL_EXITED,    /* number: status as of wait() */
+    CLI_CHANNEL_GONE,      /* nothing that the command started is left */
 };
 
 enum cli_kill_reason { CLI_KILL_LOST, CLI_KILL_AFTER, CLI_KILL_INTERRUPT };
 
-struct cli_link_head {
+struct cli_channel_head {
     int32_t kind; /* enum cli_order or cli_news; 0: the other side is gone */
     int32_t number;
     int64_t value; /* a deadline in ns of CLOCK_BOOTTIME, or a count */
 };
 
-struct cli_link_message {
-    struct cli_link_head head;
+struct cli_channel_message {
+    struct cli_channel_head head;
     char *payload; /* NUL-separated, for cli_free(); NULL: none */
     size_t length;
 };
 
 /* Two connected ends, close-on-exec. 0, or -1 and errno. */
-int cli_link_pair(int ret_ends[2]);
+int cli_channel_pair(int ret_ends[2]);
 /* Never blocks. 0, or -1 and errno. */
-int cli_link_send(int fd, int kind, int number, int64_t value);
-int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
-                        const struct cli_text *payload, const int *fds,
-                        int fd_count);
+int cli_channel_send(int fd, int kind, int number, int64_t value);
+int cli_channel_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
+                           const struct cli_text *payload, const int *fds,
+                           int fd_count);
 /* 1: a message (its payload is the caller's), 0: none is there yet. */
-int cli_link_receive(int fd, struct cli_link_message *ret_message);
+int cli_channel_receive(int fd, struct cli_channel_message *ret_message);
 
 #endif
