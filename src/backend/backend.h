@@ -104,7 +104,7 @@ struct hf__op {
     uint64_t fence;
     hf_reason ret_reason; /* LOST: why, by hf__reason_for() */
     int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER; by the wrappers that of
-                             facts.lease_us, where the store has one */
+                             server_info.lease_us, where the store has one */
     int64_t keep_us;  /* ACQUIRE, HANDOVER: for so long nobody else may have it,
                          whatever becomes of the grant; needs HF_CAP_KEEP */
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
@@ -174,7 +174,7 @@ struct hf__head {
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
     uint64_t client;   /* random, of all its sessions; 0: none. The same */
-    struct hf__facts facts; /* filled by open() */
+    struct hf__server_info server_info; /* filled by open() */
     /* Of the sessions before when open() begins; after close(), of them and
      * this one. */
     struct hf__stale_session stale_session;

@@ -106,9 +106,9 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
         hf__conn_close(conn);
         return r;
     }
-    HF_ASSERT(head_of(conn)->facts.grade != '\0');
+    HF_ASSERT(head_of(conn)->server_info.grade != '\0');
     HF_ASSERT(((conn->caps & HF_CAP_SESSION) != 0) ==
-              (head_of(conn)->facts.lease_us != 0));
+              (head_of(conn)->server_info.lease_us != 0));
     return HF_OK;
 }
 
@@ -334,7 +334,7 @@ int hf__conn_execute(struct hf__conn *conn, struct hf__op *ops[], int n,
     begin(conn, &sigpipe);
     hf__time now = hf__now();
     for (int i = 0; i < n; i++) {
-        prepare(ops[i], now, head_of(conn)->facts.lease_us);
+        prepare(ops[i], now, head_of(conn)->server_info.lease_us);
     }
     int r = conn->backend->execute(conn->state, ops, n, deadline, err);
     r = end(conn, &sigpipe, r);
@@ -527,10 +527,10 @@ int hf__conn_lock_fds(struct hf__conn *conn, int *fds, int max)
     return conn->backend->lock_fds(conn->state, fds, max);
 }
 
-struct hf__facts hf__conn_facts(const struct hf__conn *conn)
+struct hf__server_info hf__conn_server_info(const struct hf__conn *conn)
 {
     HF_ASSERT(conn->state != NULL);
-    return head_of(conn)->facts;
+    return head_of(conn)->server_info;
 }
 
 /* ---- keys, tokens, fences */

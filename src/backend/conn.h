@@ -86,6 +86,6 @@ void hf__conn_interrupt(struct hf__conn *);
 void hf__conn_forget_interrupt(struct hf__conn *);
 int hf__conn_lock_fds(struct hf__conn *, int *fds, int max);
 /* Grade and reach found at open. */
-struct hf__facts hf__conn_facts(const struct hf__conn *);
+struct hf__server_info hf__conn_server_info(const struct hf__conn *);
 
 #endif

@@ -35,7 +35,7 @@
     X(struct hf__participant_info)                                             \
     X(struct hf__watch)                                                        \
     X(struct hf__head)                                                         \
-    X(struct hf__facts)                                                        \
+    X(struct hf__server_info)                                                  \
     X(struct hf__stale_session)                                                \
     X(struct hf__gc)                                                           \
     X(struct hf__report)                                                       \

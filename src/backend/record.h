@@ -62,10 +62,11 @@ _Static_assert(sizeof(struct hf__owner) ==
 #define HF__CAP_WAIT_LEAVES (1U << 29)
 /* All who wait there stand in the queue, asked for as fair or not. */
 #define HF__CAP_QUEUES (1U << 28)
-/* What has the locks may be another server later (facts.place). listen() ends,
- * with a negative status, as soon as that of its session has them no more. It
- * serves Sentinels alone: a replaced primary goes on granting, and what they
- * say of it counts for all sessions of the client, which the core has. */
+/* What has the locks may be another server later (server_info.place). listen()
+ * ends, with a negative status, as soon as that of its session has them no
+ * more. It serves Sentinels alone: a replaced primary goes on granting, and
+ * what they say of it counts for all sessions of the client, which the core
+ * has. */
 #define HF__CAP_MOVES (1U << 27)
 #define HF__CAPS_INTERNAL                                                      \
     (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_QUEUES | HF__CAP_MOVES)
@@ -101,7 +102,7 @@ struct hf__record {
 };
 
 /* Found by open(). */
-struct hf__facts {
+struct hf__server_info {
     char grade; /* of the server found: 'A' 'B' 'C' 'S' 'D' */
     /* In words for people, where it is not what others of that grade rest on;
      * else NULL. Never freed. */

@@ -36,7 +36,7 @@
 
 struct named {
     pid_t pid;
-    struct cli_facts facts;
+    struct cli_process_stat stat;
 };
 
 /* One walk through the tree. */
@@ -70,8 +70,8 @@ static bool is_new(struct cli_ending *ending, pid_t pid)
 static bool find_name(const struct cli_process *process, struct named *ret)
 {
     ret->pid = process->pid;
-    return cli_process_look(process, &ret->facts) &&
-           cli_process_lives(&ret->facts);
+    return cli_process_look(process, &ret->stat) &&
+           cli_process_lives(&ret->stat);
 }
 
 static void visit(void *arg, const struct cli_process *process)
@@ -100,7 +100,7 @@ static void visit(void *arg, const struct cli_process *process)
 static void add_process(struct cli_text *fields, const struct named *named)
 {
     cli_text_add(fields, ",\"pid\":%ld,\"process\":", (long)named->pid);
-    cli_text_json(fields, named->facts.name);
+    cli_text_json(fields, named->stat.name);
 }
 
 static void tell_left(const struct named *left)
@@ -111,7 +111,7 @@ static void tell_left(const struct named *left)
     cli_event(CLI_SAYS, "left", fields.data,
               "the command ended and left %s (pid %ld) behind; it is ended, "
               "too, before the lock is let go",
-              left->facts.name, (long)left->pid);
+              left->stat.name, (long)left->pid);
 }
 
 static void tell_denied(const struct named *denied)
@@ -122,7 +122,7 @@ static void tell_denied(const struct named *denied)
     cli_event(CLI_SAYS, "denied", fields.data,
               "%s (pid %ld) belongs to another user and may not be "
               "signalled; it still runs, end it by hand",
-              denied->facts.name, (long)denied->pid);
+              denied->stat.name, (long)denied->pid);
 }
 
 static void run(struct round *round, int64_t until_ns)

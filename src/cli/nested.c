@@ -41,11 +41,11 @@
 static bool is_guardian(pid_t pid, pid_t *ret_parent)
 {
     const struct cli_process process = {pid, -1};
-    struct cli_facts facts = {0};
-    bool is_seen = cli_process_look(&process, &facts);
+    struct cli_process_stat stat = {0};
+    bool is_seen = cli_process_look(&process, &stat);
 
-    *ret_parent = is_seen ? facts.parent : 0;
-    return is_seen && !strcmp(facts.name, "holdfast-guard");
+    *ret_parent = is_seen ? stat.parent : 0;
+    return is_seen && !strcmp(stat.name, "holdfast-guard");
 }
 
 /* Does the run whose wrapper is `holder` have us in its tree, so that its

@@ -67,7 +67,7 @@ static bool read_stat(const struct cli_process *process, char *text,
 /* "pid (name) state parent …"; a name may hold blanks and brackets, so its
  * end is the last one. Field 22 is the start. */
 bool cli_process_look(const struct cli_process *process,
-                      struct cli_facts *ret_facts)
+                      struct cli_process_stat *ret_stat)
 {
     char text[1024];
     char *name;
@@ -84,17 +84,16 @@ bool cli_process_look(const struct cli_process *process,
         return false;
     }
     *end = 0;
-    (void)snprintf(ret_facts->name, sizeof ret_facts->name, "%.31s", name + 1);
+    (void)snprintf(ret_stat->name, sizeof ret_stat->name, "%.31s", name + 1);
     /* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number too large */
     if (sscanf(end + 1,
                " %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
                "%*d %*d %ld %*d %llu",
-               &ret_facts->state, &parent, &ret_facts->threads,
-               &started) != 4) {
+               &ret_stat->state, &parent, &ret_stat->threads, &started) != 4) {
         return false;
     }
-    ret_facts->parent = (pid_t)parent;
-    ret_facts->started = started;
+    ret_stat->parent = (pid_t)parent;
+    ret_stat->started = started;
     return true;
 }
 
@@ -130,23 +129,23 @@ bool cli_process_signal(const struct cli_process *process, int number)
 
 /* A process whose first thread ended is a zombie by its state, and goes on in
  * its other threads. */
-bool cli_process_lives(const struct cli_facts *facts)
+bool cli_process_lives(const struct cli_process_stat *stat)
 {
-    return facts->state != 'X' && (facts->state != 'Z' || facts->threads > 1);
+    return stat->state != 'X' && (stat->state != 'Z' || stat->threads > 1);
 }
 
 uint64_t cli_process_started(pid_t pid)
 {
     const struct cli_process process = {pid, -1};
-    struct cli_facts facts;
+    struct cli_process_stat stat;
 
-    return cli_process_look(&process, &facts) ? facts.started : 0;
+    return cli_process_look(&process, &stat) ? stat.started : 0;
 }
 
 struct found {
     pid_t pid;
     bool is_ours;
-    struct cli_facts facts;
+    struct cli_process_stat stat;
 };
 
 struct snapshot {
@@ -172,7 +171,7 @@ static void add_found(struct snapshot *all, pid_t pid)
         all->list = cli_resize(all->list, all->room * sizeof *all->list);
     }
     all->list[all->count] = (struct found){.pid = pid};
-    all->count += cli_process_look(&process, &all->list[all->count].facts);
+    all->count += cli_process_look(&process, &all->list[all->count].stat);
 }
 
 static bool take_snapshot(struct snapshot *all, int64_t until_ns)
@@ -200,7 +199,7 @@ static bool take_snapshot(struct snapshot *all, int64_t until_ns)
 static bool is_child_of_ours(const struct snapshot *all,
                              const struct found *process)
 {
-    const struct found wanted = {.pid = process->facts.parent};
+    const struct found wanted = {.pid = process->stat.parent};
     const struct found *parent;
 
     if (wanted.pid == getpid()) {
@@ -222,7 +221,7 @@ static void mark(struct snapshot *all, const struct cli_tree *tree,
             struct found *process = &all->list[i];
 
             if (!process->is_ours && process->pid != tree->except &&
-                process->facts.started >= tree->since &&
+                process->stat.started >= tree->since &&
                 is_child_of_ours(all, process)) {
                 process->is_ours = true;
                 is_new = true;
@@ -235,15 +234,15 @@ static void mark(struct snapshot *all, const struct cli_tree *tree,
 static void visit_found(const struct found *found, cli_tree_fn fn, void *arg)
 {
     struct cli_process process = {found->pid, -1};
-    struct cli_facts now;
+    struct cli_process_stat now;
 
-    if (found->facts.parent == getpid()) {
+    if (found->stat.parent == getpid()) {
         fn(arg, &process);
         return;
     }
     if (process_open(found->pid, &process)) {
         if (cli_process_look(&process, &now) &&
-            now.started == found->facts.started) {
+            now.started == found->stat.started) {
             fn(arg, &process);
         }
         process_close(&process);
@@ -309,7 +308,7 @@ static void add(struct walk *w, pid_t pid, uint64_t started)
 
 /* If its parent is there now, it was all the time, and its number its own. */
 static bool is_of(const struct walk *w, const struct cli_process *parent,
-                  const struct cli_facts *child)
+                  const struct cli_process_stat *child)
 {
     return child->parent == w->self ||
            (child->parent == parent->pid && process_is_there(parent));
@@ -319,14 +318,14 @@ static void visit_other(struct walk *w, const struct cli_process *parent,
                         pid_t pid)
 {
     struct cli_process child;
-    struct cli_facts facts;
+    struct cli_process_stat stat;
 
     if (!process_open(pid, &child)) {
         return;
     }
-    if (cli_process_look(&child, &facts) && is_of(w, parent, &facts)) {
+    if (cli_process_look(&child, &stat) && is_of(w, parent, &stat)) {
         w->fn(w->arg, &child);
-        add(w, pid, facts.started);
+        add(w, pid, stat.started);
     }
     process_close(&child);
 }
@@ -415,7 +414,7 @@ static bool is_dead(pid_t child)
 static void go_on(struct walk *w, const struct listed *listed)
 {
     struct cli_process process;
-    struct cli_facts now;
+    struct cli_process_stat now;
 
     if ((!listed->started && is_dead(listed->pid)) ||
         !process_open(listed->pid, &process)) {

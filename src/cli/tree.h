@@ -21,7 +21,7 @@ struct cli_process {
                  * ours, whose number stays its own until we wait for it */
 };
 
-struct cli_facts {
+struct cli_process_stat {
     pid_t parent;
     char state;       /* 'Z': a zombie, or its first thread is one */
     long threads;     /* the zombie first thread counts, too */
@@ -30,10 +30,11 @@ struct cli_facts {
 };
 
 /* False: it is gone. */
-bool cli_process_look(const struct cli_process *, struct cli_facts *ret_facts);
+bool cli_process_look(const struct cli_process *,
+                      struct cli_process_stat *ret_stat);
 /* False: it may not be signalled. Gone is as good as signalled. */
 bool cli_process_signal(const struct cli_process *, int number);
-bool cli_process_lives(const struct cli_facts *);
+bool cli_process_lives(const struct cli_process_stat *);
 /* The start of a process in ticks since boot; 0: unknown. */
 uint64_t cli_process_started(pid_t);
 

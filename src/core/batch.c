@@ -135,10 +135,11 @@ static void end_executing(struct hf__session *s, int n)
 bool hf__session_move(struct hf__session *s, uint64_t server_id)
 {
     HF_SCOPED_LOCK(&s->mutex);
-    bool has_moved = s->facts.server_id != 0 && s->facts.server_id != server_id;
+    bool has_moved =
+        s->server_info.server_id != 0 && s->server_info.server_id != server_id;
 
     /* Of one that connects just now only its last place is known. */
-    if (s->is_connecting || s->facts.server_id != server_id) {
+    if (s->is_connecting || s->server_info.server_id != server_id) {
         s->goal = server_id;
         atomic_store(&s->is_elsewhere, true);
     }
@@ -164,7 +165,7 @@ static bool end_connecting(struct hf__session *s)
     s->is_executing = false;
     s->is_connecting = false;
     if (hf__conn_is_open(&s->conn) &&
-        hf__conn_facts(&s->conn).server_id == s->goal) {
+        hf__conn_server_info(&s->conn).server_id == s->goal) {
         atomic_store(&s->is_elsewhere, false);
     }
     return atomic_load(&s->is_elsewhere);
@@ -206,9 +207,9 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
             "event=connect session=%s result=%s", s->role, hf_strstatus(r));
     if (r == HF_OK) {
         HF_SCOPED_LOCK(&s->mutex);
-        was_at = s->facts.server_id;
-        s->facts = hf__conn_facts(&s->conn);
-        is_at = s->facts.server_id;
+        was_at = s->server_info.server_id;
+        s->server_info = hf__conn_server_info(&s->conn);
+        is_at = s->server_info.server_id;
         hf__count(&t->counters->connects, 1);
     }
     if (r == HF_OK && was_at != 0 && is_at != was_at) {

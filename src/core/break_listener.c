@@ -96,7 +96,7 @@ void hf__break_listener_check_all(struct hf_client *client)
 static void lead_the_way(struct hf__break_listener *l)
 {
     struct hf_client *c = l->client;
-    uint64_t server_id = hf__conn_facts(&l->conn).server_id;
+    uint64_t server_id = hf__conn_server_info(&l->conn).server_id;
     bool has_moved = l->server_id != 0 && l->server_id != server_id;
 
     l->server_id = server_id;

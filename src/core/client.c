@@ -81,7 +81,7 @@ int64_t hf__client_lease_ms(struct hf_client *c)
     if ((c->settings.caps & HF_CAP_SESSION) == 0) {
         return 0;
     }
-    return hf__session_facts(&c->main[0]).lease_us / 1000;
+    return hf__session_server_info(&c->main[0]).lease_us / 1000;
 }
 
 hf__time hf__client_moot_at(const struct hf_client *c, hf__time sent,

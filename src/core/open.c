@@ -183,7 +183,7 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
 {
     static const char *const names[] = {"this process", "this user",
                                         "this host", "all hosts"};
-    hf_reach found = hf__session_facts(&c->main[0]).reach;
+    hf_reach found = hf__session_server_info(&c->main[0]).reach;
 
     if (found >= opts->reach) {
         return HF_OK;

@@ -47,7 +47,7 @@ static void connect_done(struct hf__request *q)
 
     if (q->op.result == HF_OK) {
         (void)hf__break_listener_follow_server(
-            c, hf__session_facts(&c->renew).server_id);
+            c, hf__session_server_info(&c->renew).server_id);
         hf__break_listener_start(&c->break_listener);
     }
     HF_SCOPED_LOCK(&c->mutex);

@@ -500,8 +500,8 @@ void hf__session_fini(struct hf__session *s)
     hf__mutex_fini(&s->mutex);
 }
 
-struct hf__facts hf__session_facts(struct hf__session *s)
+struct hf__server_info hf__session_server_info(struct hf__session *s)
 {
     HF_SCOPED_LOCK(&s->mutex);
-    return s->facts;
+    return s->server_info;
 }

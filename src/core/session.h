@@ -108,9 +108,9 @@ struct hf__session {
     atomic_bool has_runner; /* or needs none: it is being closed */
     struct hf__parker runner_parker;
     struct hf__parker idle_parker; /* hf__session_close waits for the leader */
-    struct hf__facts facts;        /* found at the last open */
-    atomic_bool is_elsewhere;      /* than the locks are: to connect anew */
-    uint64_t goal;                 /* … where they were said to be, last */
+    struct hf__server_info server_info; /* found at the last open */
+    atomic_bool is_elsewhere; /* than the locks are: to connect anew */
+    uint64_t goal;            /* … where they were said to be, last */
     struct hf__op *ops[HF__BATCH_MAX];
     struct hf__request *batch[HF__BATCH_MAX];
     atomic_uint *sleepers[HF__BATCH_MAX]; /* of the batch, to be woken */
@@ -168,6 +168,6 @@ void hf__session_close(struct hf__session *);
 /* After close. */
 void hf__session_fini(struct hf__session *);
 /* What the last open found. Thread: any. */
-struct hf__facts hf__session_facts(struct hf__session *);
+struct hf__server_info hf__session_server_info(struct hf__session *);
 
 #endif

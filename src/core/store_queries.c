@@ -203,12 +203,12 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
     return HF_OK;
 }
 
-static const char *what_rests_on(const struct hf__facts *facts)
+static const char *what_rests_on(const struct hf__server_info *server_info)
 {
-    if (facts->rests_on != NULL) {
-        return facts->rests_on;
+    if (server_info->rests_on != NULL) {
+        return server_info->rests_on;
     }
-    switch (facts->grade) {
+    switch (server_info->grade) {
     case 'A':
         return "quorum";
     case 'B':
@@ -235,13 +235,14 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
     if (!hf__result_fits(ret_caps, sizeof caps)) {
         return HF_EINVAL;
     }
-    const struct hf__facts facts = hf__session_facts(&client->main[0]);
+    const struct hf__server_info server_info =
+        hf__session_server_info(&client->main[0]);
     caps.flags = client->settings.caps & ~HF__CAPS_INTERNAL;
-    caps.reach = facts.reach;
-    caps.grade = facts.grade;
+    caps.reach = server_info.reach;
+    caps.grade = server_info.grade;
     caps.store = client->url->redacted;
-    caps.lease_ms = facts.lease_us / 1000;
-    caps.rests_on = what_rests_on(&facts);
+    caps.lease_ms = server_info.lease_us / 1000;
+    caps.rests_on = what_rests_on(&server_info);
     hf__result_give(ret_caps, &caps);
     return HF_OK;
 }

@@ -193,7 +193,7 @@ int lease_outlives_session(void *s, const struct hf__url *url,
     struct hf__head *head = s;
     int r = hf__memory_backend.open(s, url, allow, deadline, err);
 
-    head->facts.lease_us *= 3;
+    head->server_info.lease_us *= 3;
     return r;
 }
 

@@ -261,7 +261,7 @@ TEST_IF(has(HF_CAP_SESSION) && !ends_at_once(),
         a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
     JOB_OF(alice, bob);
-    int64_t lease_ms = hf__conn_facts(&alice.conn).lease_us / 1000;
+    int64_t lease_ms = hf__conn_server_info(&alice.conn).lease_us / 1000;
     int64_t start = hf__test_now_ms();
     EXPECT_IS(renew(&alice, "job"), HF_OK);
     leave(&alice);

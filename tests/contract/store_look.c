@@ -215,10 +215,12 @@ TEST(a_check_reports_something)
 TEST(the_store_grades_itself)
 {
     PARTY(alice);
-    struct hf__facts facts = hf__conn_facts(&alice.conn);
+    struct hf__server_info server_info = hf__conn_server_info(&alice.conn);
 
-    EXPECT(facts.grade != '\0' && strchr("ABCSD", facts.grade) != NULL);
-    EXPECT(facts.reach >= HF_REACH_PROCESS && facts.reach <= HF_REACH_HOSTS);
+    EXPECT(server_info.grade != '\0' &&
+           strchr("ABCSD", server_info.grade) != NULL);
+    EXPECT(server_info.reach >= HF_REACH_PROCESS &&
+           server_info.reach <= HF_REACH_HOSTS);
 }
 
 TEST(lock_descriptors_are_open_and_ours)

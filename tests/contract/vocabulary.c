@@ -113,7 +113,7 @@ void fall_silent(struct party *p)
 
 int64_t lease_given(const struct party *p, int64_t lease_ms)
 {
-    int64_t lease_us = hf__conn_facts(&p->conn).lease_us;
+    int64_t lease_us = hf__conn_server_info(&p->conn).lease_us;
 
     return lease_us == 0 ? lease_ms : lease_us / 1000;
 }

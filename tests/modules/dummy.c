@@ -189,7 +189,8 @@ static int dummy_open(void *state, const struct hf__url *url, const char *allow,
         return hf__fail(err, HF_ENOMEM, "out of memory for a path");
     }
     memcpy(s->path, url->path, strlen(url->path));
-    s->head.facts = (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    s->head.server_info =
+        (struct hf__server_info){.grade = 'D', .reach = HF_REACH_PROCESS};
     return HF_OK;
 }
 

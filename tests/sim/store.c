@@ -172,7 +172,7 @@ static int open_here(struct hf__way *s, const struct hf__url *url)
         return HF_EUNAVAIL;
     }
     s->is_open = true;
-    s->head.facts = hf__way_inner(s)->facts;
+    s->head.server_info = hf__way_inner(s)->server_info;
     s->next = sessions;
     sessions = s;
     hf__account_session(s->host, 1);

@@ -41,8 +41,8 @@ TEST(the_folder_is_made_for_its_owner_alone)
     EXPECT_IS(st.st_mode & 07777, 0700);
     EXPECT_IS(stat(file_of(".holdfast"), &st), 0);
     EXPECT_IS(st.st_mode & 07777, 0600);
-    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_USER);
-    EXPECT_IS(hf__conn_facts(&me.conn).grade, 'S');
+    EXPECT_IS(hf__conn_server_info(&me.conn).reach, HF_REACH_USER);
+    EXPECT_IS(hf__conn_server_info(&me.conn).grade, 'S');
     (void)umask(mask);
 }
 
@@ -62,7 +62,7 @@ TEST(a_setgid_folder_shares_with_its_group)
     EXPECT_IS(st.st_gid, 12);
     EXPECT_IS(stat(file_of(".holdfast"), &st), 0);
     EXPECT_IS(st.st_mode & 07777, 0660);
-    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_HOST);
+    EXPECT_IS(hf__conn_server_info(&me.conn).reach, HF_REACH_HOST);
 }
 
 /* There a stranger's files have the folder's group, too. */
@@ -77,7 +77,7 @@ TEST(a_folder_open_to_everybody_is_no_groups)
     expect_refused(path_of(""), HF_EUNSAFE, "stranger");
     EXPECT_IS(unlink(file_of(".holdfast")), 0);
     PEER(me);
-    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_USER);
+    EXPECT_IS(hf__conn_server_info(&me.conn).reach, HF_REACH_USER);
 }
 
 TEST(a_folder_open_to_everybody_is_refused)

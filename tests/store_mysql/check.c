@@ -38,7 +38,7 @@ TEST(a_sound_server_is_fine)
     EXPECT_TEXT(finding(&d, "database", NULL), database());
     EXPECT_LESS(
         labs(strtol(finding(&d, "clock_ahead_of_ours", NULL), NULL, 10)), 1000);
-    EXPECT_IS(hf__conn_facts(&d.conn).reach, HF_REACH_HOSTS);
+    EXPECT_IS(hf__conn_server_info(&d.conn).reach, HF_REACH_HOSTS);
     use(&d, "job");
 }
 
@@ -52,7 +52,7 @@ static void expect_grade(const char *const *extra, char grade, const char *name)
 
     hf__mariadb_fresh_url(m, url, sizeof url);
     EXPECT_IS(enter(&d, url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, grade);
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, grade);
     EXPECT_IS(verdict_on(&d, name), HF_WARN);
     use(&d, "job");
     shut(&d);

@@ -33,7 +33,7 @@ TEST(two_servers_that_know_nothing_of_each_other_are_refused)
     expect_refused(url_at(hosts, ""), HF_EUNSAFE,
                    "2 of its hosts can be written to");
     EXPECT_IS(enter_allowing(&d, url_at(hosts, ""), "hosts"), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'C');
 }
 
 /* The library would take it for two. */

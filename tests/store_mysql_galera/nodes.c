@@ -206,7 +206,7 @@ TEST(check_says_which_node_of_how_many_it_is)
     const char *found;
 
     EXPECT_IS(enter(&d, url_of(1, 3, NULL)), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'C');
     EXPECT_TEXT(finding(&d, "galera", &verdict), "Synced, one of 3");
     EXPECT_IS(verdict, HF_WARN);
     found = finding(&d, "galera_node", NULL);

@@ -241,7 +241,7 @@ TEST(check_says_which_is_the_primary)
     hf_verdict verdict = HF_UNFIT;
 
     EXPECT_IS(enter(&d, url_of(1)), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'C');
     EXPECT_HAS(finding(&d, "primary", &verdict), "server 1");
     EXPECT_IS(verdict, HF_FINE);
     EXPECT_TEXT(finding(&d, "new_grants", &verdict), "now");

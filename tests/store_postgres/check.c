@@ -43,7 +43,7 @@ static void expect_grade(const char *const *extra, char grade, const char *name)
 
     begin_guest(&g, extra);
     EXPECT_IS(enter(&d, g.url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, grade);
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, grade);
     EXPECT_IS(verdict_on(&d, name), HF_WARN);
     use(&d, "job");
     shut(&d);
@@ -86,8 +86,8 @@ TEST_WITHIN(60, a_sound_server_is_fine)
     EXPECT_TEXT(finding(&d, "schema", NULL), "public");
     EXPECT_LESS(
         labs(strtol(finding(&d, "clock_ahead_of_ours", NULL), NULL, 10)), 1000);
-    EXPECT_IS(hf__conn_facts(&d.conn).reach, HF_REACH_HOSTS);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'B');
+    EXPECT_IS(hf__conn_server_info(&d.conn).reach, HF_REACH_HOSTS);
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'B');
     use(&d, "job");
     shut(&d);
     hf__postgres_free(g.server);
@@ -142,13 +142,13 @@ TEST_WITHIN(60, a_standby_that_is_not_waited_for_has_a_lower_grade)
     hf__postgres_sql(primary, NULL, "SELECT pg_reload_conf()");
     hf__postgres_fresh_url(primary, url, sizeof url);
     EXPECT_IS(enter(&d, url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'C');
     EXPECT_TEXT(finding(&d, "standbys", &verdict),
                 "1 connected, none is waited for");
     EXPECT_IS(verdict, HF_WARN);
     hf__postgres_pair_set_synchronous(p, 0, true);
     EXPECT_IS(enter(&d, url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'B');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'B');
     EXPECT_HAS(finding(&d, "standbys", &verdict), "1 connected, waited for: ");
     EXPECT_IS(verdict, HF_FINE);
     use(&d, "job");
@@ -187,7 +187,7 @@ TEST(tables_that_a_crash_empties_are_volatile)
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
     sql("ALTER TABLE holdfast_beside SET UNLOGGED");
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'D');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'D');
     EXPECT_TEXT(finding(&d, "tables", &verdict), "UNLOGGED: holdfast_beside");
     EXPECT_IS(verdict, HF_WARN);
     sql("ALTER TABLE holdfast_beside SET LOGGED");

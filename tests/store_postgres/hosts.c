@@ -71,7 +71,8 @@ TEST(a_dead_host_is_passed_by_at_once)
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(enter(&d, url_of_both(dead, shared_port(), database())), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'D'); /* the shared server's */
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade,
+              'D'); /* the shared server's */
     EXPECT_IS(enter(&d, url_of_both(shared_port(), dead, database())), HF_OK);
     EXPECT_SOON(hf__test_now_ms() - start, 2000);
     use(&d, "job");
@@ -236,7 +237,8 @@ TEST_WITHIN(60, a_standby_is_passed_by)
     EXPECT_IS(enter(&d, url_of_both(port_of(p, 1), port_of(p, 0), name)),
               HF_OK);
     use(&d, "job");
-    EXPECT_MORE(hf__conn_facts(&d.conn).grade, 'B'); /* it is not waited for */
+    EXPECT_MORE(hf__conn_server_info(&d.conn).grade,
+                'B'); /* it is not waited for */
     hf__postgres_url(hf__postgres_pair_node(p, 1), name, url, sizeof url);
     expect_refused(url, HF_EUNAVAIL, "the server is a standby");
 }
@@ -279,7 +281,7 @@ TEST_WITHIN(60, of_two_primaries_the_promoted_one_is_taken)
     EXPECT_IS(enter(&d, url_of_both(port_of(p, 0), port_of(p, 1), name)),
               HF_OK);
     use(&d, "old");
-    server_id = hf__conn_facts(&d.conn).server_id;
+    server_id = hf__conn_server_info(&d.conn).server_id;
     hf__postgres_pair_await_caught_up(p, 1);
     hf__postgres_pair_kill(p, 0);
     hf__postgres_pair_promote(p, 1);
@@ -288,7 +290,7 @@ TEST_WITHIN(60, of_two_primaries_the_promoted_one_is_taken)
               HF_OK);
     use(&d, "new");
     EXPECT_SAFE(is_on(p, 1, name, "new") && !is_on(p, 0, name, "new"));
-    EXPECT(hf__conn_facts(&d.conn).server_id != server_id);
+    EXPECT(hf__conn_server_info(&d.conn).server_id != server_id);
     EXPECT_IS(enter(&d, url_of_both(port_of(p, 1), port_of(p, 0), name)),
               HF_OK);
     /* By itself it is known for what it is: this process has seen more. */

@@ -78,8 +78,8 @@ TEST(new_files_are_private)
         EXPECT_IS(stat(path_of(names[i]), &st), 0);
         EXPECT_IS(st.st_mode & 07777, 0600);
     }
-    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_USER);
-    EXPECT_IS(hf__conn_facts(&me.conn).grade, 'B');
+    EXPECT_IS(hf__conn_server_info(&me.conn).reach, HF_REACH_USER);
+    EXPECT_IS(hf__conn_server_info(&me.conn).grade, 'B');
     (void)umask(mask);
 }
 
@@ -99,7 +99,7 @@ TEST(a_setgid_folder_shares_with_its_group)
         EXPECT_IS(st.st_mode & 07777, 0660);
         EXPECT_IS(st.st_gid, 12);
     }
-    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_HOST);
+    EXPECT_IS(hf__conn_server_info(&me.conn).reach, HF_REACH_HOST);
 }
 
 TEST(a_folder_open_to_everybody_is_refused)

@@ -20,7 +20,7 @@ static int fake_open(void *s, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     (void)err;
-    head->facts.grade = 'B';
+    head->server_info.grade = 'B';
     return HF_OK;
 }
 

@@ -47,7 +47,7 @@ static int fake_open(void *s, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     (void)err;
-    head->facts = (struct hf__facts){
+    head->server_info = (struct hf__server_info){
         .grade = 'B', .reach = HF_REACH_HOST, .lease_us = fake.lease_us};
     fake.opened++;
     return fake.open_result;
@@ -199,8 +199,8 @@ TEST(a_failed_open_is_closed_again)
     EXPECT_IS(fake.closed, 1);
     fake.open_result = HF_OK;
     open_fake();
-    EXPECT_IS(hf__conn_facts(&conn).grade, 'B');
-    EXPECT_IS(hf__conn_facts(&conn).reach, HF_REACH_HOST);
+    EXPECT_IS(hf__conn_server_info(&conn).grade, 'B');
+    EXPECT_IS(hf__conn_server_info(&conn).reach, HF_REACH_HOST);
     EXPECT_IS(hf__conn_lock_fds(&conn, NULL, 0), 0);
     hf__conn_close(&conn);
     hf__conn_close(&conn);

@@ -31,7 +31,7 @@ static int fake_open(void *state, const struct hf__url *url, const char *allow,
     (void)url;
     (void)allow;
     (void)deadline;
-    head->facts = (struct hf__facts){
+    head->server_info = (struct hf__server_info){
         .grade = 'C', .reach = HF_REACH_HOSTS, .server_id = fake.server_ids[i]};
     if (fake.told[i] != 0) {
         (void)hf__session_move(&session, fake.told[i]);
@@ -159,7 +159,7 @@ TEST(who_is_told_while_it_connects_goes_there_at_once)
     fake.server_ids[1] = 2;
     EXPECT_SAFE_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.opens, 2);
-    EXPECT_IS(hf__session_facts(&session).server_id, 2);
+    EXPECT_IS(hf__session_server_info(&session).server_id, 2);
     end();
 }
 
@@ -203,7 +203,7 @@ TEST(who_was_there_last_goes_back)
     lose_the_connection(2);
     EXPECT_SAFE_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.opens, 3);
-    EXPECT_IS(hf__session_facts(&session).server_id, 2);
+    EXPECT_IS(hf__session_server_info(&session).server_id, 2);
     end();
 }
 

@@ -41,7 +41,8 @@ static int fake_open(void *state, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     (void)err;
-    s->head.facts = (struct hf__facts){.grade = 'B', .reach = HF_REACH_HOST};
+    s->head.server_info =
+        (struct hf__server_info){.grade = 'B', .reach = HF_REACH_HOST};
     s->seen = &seen[atomic_fetch_add(&opened, 1)];
     atomic_store(&s->seen->n, -1);
     return HF_OK;

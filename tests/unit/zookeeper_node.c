@@ -270,28 +270,29 @@ TEST(the_next_sequence_is_told_by_the_folder)
 
 TEST(facts_are_read_as_they_were_written)
 {
-    struct hf__zk_facts facts = {.state = HF__ZK_WAITS,
-                                 .token = token,
-                                 .acquired_us = INT64_C(1790000000123456),
-                                 .owner = {.pid = 4194304}};
-    struct hf__zk_facts again;
+    struct hf__zk_data node_data = {.state = HF__ZK_WAITS,
+                                    .token = token,
+                                    .acquired_us = INT64_C(1790000000123456),
+                                    .owner = {.pid = 4194304}};
+    struct hf__zk_data again;
     char data[HF__ZK_DATA_MAX];
     int length;
 
-    snprintf(facts.owner.label, sizeof facts.owner.label, "ali%%ce \"\\");
-    memset(facts.owner.note, '\n', sizeof facts.owner.note - 1);
-    memset(facts.owner.host, '%', sizeof facts.owner.host - 1);
-    memset(facts.owner.thread, '\x01', sizeof facts.owner.thread - 1);
-    length = hf__zk_facts_write(&facts, data);
-    hf__zk_facts_read(data, (size_t)length, &again);
+    snprintf(node_data.owner.label, sizeof node_data.owner.label,
+             "ali%%ce \"\\");
+    memset(node_data.owner.note, '\n', sizeof node_data.owner.note - 1);
+    memset(node_data.owner.host, '%', sizeof node_data.owner.host - 1);
+    memset(node_data.owner.thread, '\x01', sizeof node_data.owner.thread - 1);
+    length = hf__zk_data_write(&node_data, data);
+    hf__zk_data_read(data, (size_t)length, &again);
     EXPECT_IS(again.state, HF__ZK_WAITS);
     EXPECT(hf__token_equal(&again.token, &token));
-    EXPECT_IS(again.acquired_us, facts.acquired_us);
-    EXPECT_IS(again.owner.pid, facts.owner.pid);
-    EXPECT_TEXT(again.owner.label, facts.owner.label);
-    EXPECT_TEXT(again.owner.note, facts.owner.note);
-    EXPECT_TEXT(again.owner.host, facts.owner.host);
-    EXPECT_TEXT(again.owner.thread, facts.owner.thread);
+    EXPECT_IS(again.acquired_us, node_data.acquired_us);
+    EXPECT_IS(again.owner.pid, node_data.owner.pid);
+    EXPECT_TEXT(again.owner.label, node_data.owner.label);
+    EXPECT_TEXT(again.owner.note, node_data.owner.note);
+    EXPECT_TEXT(again.owner.host, node_data.owner.host);
+    EXPECT_TEXT(again.owner.thread, node_data.owner.thread);
 }
 
 /* Cut anywhere, or of somebody else: nothing is read that is not there. */
@@ -300,13 +301,13 @@ TEST(damaged_facts_are_left_empty)
     static const char odd[] = "state holds\ntoken 01\nlabel a\xff"
                               "b\nnew 1\n"
                               "host a%00b\nnote \xe2\x82\npid\nacquired x\n\n";
-    struct hf__zk_facts f;
+    struct hf__zk_data f;
     char data[sizeof odd];
 
     for (size_t n = 0; n < sizeof odd; n++) {
         memcpy(data, odd, n);
         data[n < sizeof data ? n : 0] = '\0';
-        hf__zk_facts_read(data, n, &f);
+        hf__zk_data_read(data, n, &f);
         EXPECT(hf__token_is_zero(&f.token));
         EXPECT_IS(f.acquired_us, 0);
     }

@@ -359,8 +359,8 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     if (r != HF_OK) {
         return r;
     }
-    s->head.facts = inner_head(s)->facts;
-    s->head.facts.server_id = fault.what == HF__FAULT_MOVE ? 2 : 1;
+    s->head.server_info = inner_head(s)->server_info;
+    s->head.server_info.server_id = fault.what == HF__FAULT_MOVE ? 2 : 1;
     return after(s, fault, deadline, err);
 }
 

@@ -242,8 +242,8 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
         r = check_dir(s, err);
     }
     if (r == HF_OK) {
-        s->local.plain.head.facts =
-            (struct hf__facts){.grade = 'S', .reach = s->file_dir.dir.reach};
+        s->local.plain.head.server_info = (struct hf__server_info){
+            .grade = 'S', .reach = s->file_dir.dir.reach};
     }
     return r;
 }

@@ -80,8 +80,8 @@ static int memory_open(void *state, const struct hf__url *url,
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->plain.head.facts =
-        (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    s->plain.head.server_info =
+        (struct hf__server_info){.grade = 'D', .reach = HF_REACH_PROCESS};
     return hf__mem_begin_life(s, url, err);
 }
 

@@ -94,7 +94,7 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     s->life->sessions++;
     /* As much less than the timeout as is usual: a client stops to believe in
      * its grant well before the server gives it away. */
-    s->plain.head.facts.lease_us = timeout_ms * 1000 * 2 / 3;
+    s->plain.head.server_info.lease_us = timeout_ms * 1000 * 2 / 3;
     return HF_OK;
 }
 

@@ -21,7 +21,7 @@ struct checking {
     struct hf__report *to;
     struct hf__mysql *s;
     const struct hf__schema *schema; /* NULL: no tables are used */
-    struct hf__mysql_facts facts;
+    struct hf__mysql_variables variables;
 };
 
 /* Fine, or a warning with what helps. */
@@ -31,9 +31,10 @@ static void tell_if(struct checking *c, const char *name, const char *value,
     hf__report_tell(c->to, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
 }
 
-static bool is(const struct checking *c, enum hf__fact fact, const char *value)
+static bool is(const struct checking *c, enum hf__variable variable,
+               const char *value)
 {
-    return hf__fact_is(&c->facts, fact, value);
+    return hf__variable_is(&c->variables, variable, value);
 }
 
 /* ---- asking */
@@ -179,7 +180,7 @@ static void check_writable(struct checking *c)
 {
     bool is_off = is(c, HF__READ_ONLY, "OFF") || is(c, HF__READ_ONLY, "0");
 
-    hf__report_tell(c->to, "read_only", c->facts.of[HF__READ_ONLY],
+    hf__report_tell(c->to, "read_only", c->variables.of[HF__READ_ONLY],
                     is_off ? HF_FINE : HF_UNFIT,
                     "name the primary: a replica's locks are nobody's");
 }
@@ -187,9 +188,9 @@ static void check_writable(struct checking *c)
 static void check_durability(struct checking *c)
 {
     const char *binlog =
-        is(c, HF__LOG_BIN, "ON") ? c->facts.of[HF__SYNC_BINLOG] : "off";
+        is(c, HF__LOG_BIN, "ON") ? c->variables.of[HF__SYNC_BINLOG] : "off";
 
-    tell_if(c, "innodb_flush_log_at_trx_commit", c->facts.of[HF__FLUSH],
+    tell_if(c, "innodb_flush_log_at_trx_commit", c->variables.of[HF__FLUSH],
             is(c, HF__FLUSH, "1") || is(c, HF__FLUSH, "3"),
             is(c, HF__FLUSH, "0")
                 ? "set it to 1: a crash of the server forgets grants of its "
@@ -199,16 +200,16 @@ static void check_durability(struct checking *c)
     tell_if(c, "sync_binlog", binlog,
             strcmp(binlog, "1") == 0 || strcmp(binlog, "off") == 0,
             "set it to 1: after a power failure replicas may lack grants");
-    tell_if(c, "innodb_doublewrite", c->facts.of[HF__DOUBLEWRITE],
+    tell_if(c, "innodb_doublewrite", c->variables.of[HF__DOUBLEWRITE],
             !is(c, HF__DOUBLEWRITE, "OFF") && !is(c, HF__DOUBLEWRITE, "0"),
             "set it to ON: a power failure may tear a page");
-    hf__report_tell(c->to, "binlog_format",
-                    is(c, HF__LOG_BIN, "ON") ? c->facts.of[HF__BINLOG_FORMAT]
-                                             : "off",
-                    HF_FINE, NULL);
+    hf__report_tell(
+        c->to, "binlog_format",
+        is(c, HF__LOG_BIN, "ON") ? c->variables.of[HF__BINLOG_FORMAT] : "off",
+        HF_FINE, NULL);
     hf__report_tell(c->to, "isolation",
-                    c->facts.of[is(c, HF__ISOLATION, "") ? HF__ISOLATION_OLD
-                                                         : HF__ISOLATION],
+                    c->variables.of[is(c, HF__ISOLATION, "") ? HF__ISOLATION_OLD
+                                                             : HF__ISOLATION],
                     HF_FINE, NULL);
 }
 
@@ -216,8 +217,8 @@ static void check_durability(struct checking *c)
  * user may not see; such a server is read-only if it is set up well. */
 static void check_replicas(struct checking *c)
 {
-    bool is_waited_for = hf__facts_have_semi_sync(&c->facts);
-    uint64_t count = hf__column_u64(c->facts.of[HF__REPLICAS]);
+    bool is_waited_for = hf__variables_have_semi_sync(&c->variables);
+    uint64_t count = hf__column_u64(c->variables.of[HF__REPLICAS]);
     char value[96];
 
     if (is(c, HF__REPLICAS, "")) {
@@ -250,8 +251,8 @@ static int check_replica(struct checking *c)
 
 static void check_connections(struct checking *c)
 {
-    uint64_t used = hf__column_u64(c->facts.of[HF__CONNECTED]);
-    uint64_t most = hf__column_u64(c->facts.of[HF__MAX_CONNECTIONS]);
+    uint64_t used = hf__column_u64(c->variables.of[HF__CONNECTED]);
+    uint64_t most = hf__column_u64(c->variables.of[HF__MAX_CONNECTIONS]);
     char value[96];
 
     (void)snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64, used, most);
@@ -311,12 +312,12 @@ int hf__mysql_check_server(struct hf__mysql *s, const struct hf__schema *schema,
 {
     struct checking checking = {.to = to, .s = s, .schema = schema};
     struct checking *c = &checking;
-    int r = hf__mysql_ask_facts(s, &checking.facts);
+    int r = hf__mysql_ask_variables(s, &checking.variables);
 
     if (r != HF_OK) {
         return r;
     }
-    hf__report_tell(to, "version", c->facts.of[HF__VERSION], HF_FINE, NULL);
+    hf__report_tell(to, "version", c->variables.of[HF__VERSION], HF_FINE, NULL);
     r = check_us(c);
     r = r == HF_OK && schema != NULL ? check_rights(c) : r;
     if (r != HF_OK) {

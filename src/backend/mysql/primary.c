@@ -69,7 +69,7 @@ static void be_primary(struct hf__mysql *s, const struct hf__view *v)
     p->grants_at = v->waits_us > 0
                        ? hf__after_ms(hf__now(), v->waits_us / 1000 + 1)
                        : (hf__time){0};
-    s->t.head.facts.server_id = s->server.server_id;
+    s->t.head.server_info.server_id = s->server.server_id;
 }
 
 /* Clients that name one host have rows without a tag, which nobody here looks

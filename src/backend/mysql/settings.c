@@ -20,24 +20,24 @@
 /* The longest statement on one name fits, whatever its name and owner. */
 #define PACKET_LEAST 16384
 
-#define NAME(fact, name) name,
-static const char *const names[HF__N_FACTS] = {HF__FACTS(NAME)};
+#define NAME(variable, name) name,
+static const char *const names[HF__N_VARIABLES] = {HF__VARIABLES(NAME)};
 
 /* ---- what the server says of itself */
 
-bool hf__fact_is(const struct hf__mysql_facts *facts, enum hf__fact fact,
-                 const char *value)
+bool hf__variable_is(const struct hf__mysql_variables *server_info,
+                     enum hf__variable variable, const char *value)
 {
-    return strcasecmp(facts->of[fact], value) == 0;
+    return strcasecmp(server_info->of[variable], value) == 0;
 }
 
-bool hf__facts_have_semi_sync(const struct hf__mysql_facts *facts)
+bool hf__variables_have_semi_sync(const struct hf__mysql_variables *server_info)
 {
-    return hf__fact_is(facts, HF__SEMI_SYNC, "ON") ||
-           hf__fact_is(facts, HF__SEMI_SYNC_NEW, "ON");
+    return hf__variable_is(server_info, HF__SEMI_SYNC, "ON") ||
+           hf__variable_is(server_info, HF__SEMI_SYNC_NEW, "ON");
 }
 
-static void add_facts(struct hf__text *t)
+static void add_variables(struct hf__text *t)
 {
     for (int i = 0; i < HF__HAS_PAIR; i++) {
         hf__text_addf(t, "%s'%s'",
@@ -52,26 +52,29 @@ static void add_facts(struct hf__text *t)
                     "AND TABLE_NAME='holdfast_server'");
 }
 
-static void note_facts(struct hf__mysql *s, struct hf__mysql_facts *facts)
+static void note_variables(struct hf__mysql *s,
+                           struct hf__mysql_variables *server_info)
 {
     MYSQL_ROW row;
 
     while ((row = hf__wire_row(s)) != NULL) {
-        for (int i = 0; i < HF__N_FACTS; i++) {
+        for (int i = 0; i < HF__N_VARIABLES; i++) {
             if (row[1] != NULL && strcasecmp(row[0], names[i]) == 0) {
-                (void)snprintf(facts->of[i], sizeof facts->of[i], "%s", row[1]);
+                (void)snprintf(server_info->of[i], sizeof server_info->of[i],
+                               "%s", row[1]);
             }
         }
     }
 }
 
 /* From the reply on that is there. */
-static int take_facts(struct hf__mysql *s, struct hf__mysql_facts *facts)
+static int take_variables(struct hf__mysql *s,
+                          struct hf__mysql_variables *server_info)
 {
     int r = HF_OK;
 
     while (r == HF_OK && s->reply.error == 0) {
-        note_facts(s, facts);
+        note_variables(s, server_info);
         if (s->reply.is_last) {
             return HF_OK;
         }
@@ -80,15 +83,16 @@ static int take_facts(struct hf__mysql *s, struct hf__mysql_facts *facts)
     return r == HF_OK ? hf__mysql_fail(s, s->t.err) : r;
 }
 
-int hf__mysql_ask_facts(struct hf__mysql *s, struct hf__mysql_facts *ret_facts)
+int hf__mysql_ask_variables(struct hf__mysql *s,
+                            struct hf__mysql_variables *ret_variables)
 {
     int r;
 
-    *ret_facts = (struct hf__mysql_facts){0};
+    *ret_variables = (struct hf__mysql_variables){0};
     hf__text_clear(&s->sql);
-    add_facts(&s->sql);
+    add_variables(&s->sql);
     r = hf__wire_send(s);
-    return r == HF_OK ? take_facts(s, ret_facts) : r;
+    return r == HF_OK ? take_variables(s, ret_variables) : r;
 }
 
 /* ---- how a session must be */
@@ -141,7 +145,7 @@ static void read_second_probe(struct hf__mysql *s, uint64_t probe)
 /* Is it still the same connection, and does it hold both locks? The second is
  * kept: see mysql.c. */
 static int look(struct hf__mysql *s, uint64_t probe,
-                struct hf__mysql_facts *facts)
+                struct hf__mysql_variables *server_info)
 {
     int r;
 
@@ -151,26 +155,26 @@ static int look(struct hf__mysql *s, uint64_t probe,
                   "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa');",
                   (unsigned long long)probe, (unsigned long long)probe,
                   (unsigned long long)probe);
-    add_facts(&s->sql);
+    add_variables(&s->sql);
     r = hf__wire_send(s);
     if (r == HF_OK && s->reply.error == 0) {
         read_second_probe(s, probe);
     }
-    return r == HF_OK ? take_facts(s, facts) : r;
+    return r == HF_OK ? take_variables(s, server_info) : r;
 }
 
 /* Do replicas get our statements, rather than what they changed? */
-static bool logs_statements(const struct hf__mysql_facts *facts)
+static bool logs_statements(const struct hf__mysql_variables *server_info)
 {
-    return hf__fact_is(facts, HF__LOG_BIN, "ON") &&
-           hf__fact_is(facts, HF__BINLOG_FORMAT, "STATEMENT");
+    return hf__variable_is(server_info, HF__LOG_BIN, "ON") &&
+           hf__variable_is(server_info, HF__BINLOG_FORMAT, "STATEMENT");
 }
 
 /* Statements in the log can't say what READ COMMITTED did: error 1665. */
 static int set_isolation(struct hf__mysql *s,
-                         const struct hf__mysql_facts *facts)
+                         const struct hf__mysql_variables *server_info)
 {
-    if (!logs_statements(facts)) {
+    if (!logs_statements(server_info)) {
         return HF_OK;
     }
     hf__text_clear(&s->sql);
@@ -179,21 +183,22 @@ static int set_isolation(struct hf__mysql *s,
     return hf__mysql_run(s);
 }
 
-static int verify(struct hf__mysql *s, const struct hf__mysql_facts *facts)
+static int verify(struct hf__mysql *s,
+                  const struct hf__mysql_variables *server_info)
 {
-    if (!hf__fact_is(facts, HF__AUTOCOMMIT, "ON") ||
-        strstr(facts->of[HF__SQL_MODE], "STRICT_ALL_TABLES") == NULL) {
+    if (!hf__variable_is(server_info, HF__AUTOCOMMIT, "ON") ||
+        strstr(server_info->of[HF__SQL_MODE], "STRICT_ALL_TABLES") == NULL) {
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "the session's autocommit and sql_mode can't be set: "
                         "connect to the server itself, not through a proxy "
                         "that changes them");
     }
-    s->server.packet_max = strtoull(facts->of[HF__PACKET], NULL, 10);
+    s->server.packet_max = strtoull(server_info->of[HF__PACKET], NULL, 10);
     if (s->server.packet_max < PACKET_LEAST) {
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "the server takes statements of %s bytes only: raise "
                         "max_allowed_packet to %d at least",
-                        facts->of[HF__PACKET], PACKET_LEAST);
+                        server_info->of[HF__PACKET], PACKET_LEAST);
     }
     return HF_OK;
 }
@@ -201,12 +206,13 @@ static int verify(struct hf__mysql *s, const struct hf__mysql_facts *facts)
 /* A server that takes no writes is a replica, or was a primary: others may be
  * there that can be asked. */
 static int check_writable(struct hf__mysql *s,
-                          const struct hf__mysql_facts *facts,
+                          const struct hf__mysql_variables *server_info,
                           const char *allow)
 {
-    bool is_writable = (hf__fact_is(facts, HF__READ_ONLY, "OFF") ||
-                        hf__fact_is(facts, HF__READ_ONLY, "0")) &&
-                       !hf__fact_is(facts, HF__INNODB_READ_ONLY, "ON");
+    bool is_writable =
+        (hf__variable_is(server_info, HF__READ_ONLY, "OFF") ||
+         hf__variable_is(server_info, HF__READ_ONLY, "0")) &&
+        !hf__variable_is(server_info, HF__INNODB_READ_ONLY, "ON");
 
     return is_writable || hf__is_allowed(allow, "replica")
                ? HF_OK
@@ -217,33 +223,34 @@ static int check_writable(struct hf__mysql *s,
 
 /* DESIGN.md §1.8. What a replica was not waited for, a failover forgets. */
 static char grade_of(const struct hf__mysql *s,
-                     const struct hf__mysql_facts *facts)
+                     const struct hf__mysql_variables *server_info)
 {
-    bool has_replicas = strtoull(facts->of[HF__REPLICAS], NULL, 10) > 0;
+    bool has_replicas = strtoull(server_info->of[HF__REPLICAS], NULL, 10) > 0;
 
-    if (hf__fact_is(facts, HF__FLUSH, "0")) {
+    if (hf__variable_is(server_info, HF__FLUSH, "0")) {
         return 'D';
     }
     return s->server.is_galera ||
-                   (has_replicas && !hf__facts_have_semi_sync(facts))
+                   (has_replicas && !hf__variables_have_semi_sync(server_info))
                ? 'C'
                : 'B';
 }
 
 /* Two servers that are not one differ in something of it. */
-static uint64_t server_id_of(const struct hf__mysql_facts *facts)
+static uint64_t server_id_of(const struct hf__mysql_variables *server_info)
 {
-    char text[4 * sizeof facts->of[0]];
-    int length = snprintf(text, sizeof text, "%s %s %s %s",
-                          facts->of[HF__HOSTNAME], facts->of[HF__PORT],
-                          facts->of[HF__DATADIR], facts->of[HF__SERVER_UUID]);
+    char text[4 * sizeof server_info->of[0]];
+    int length = snprintf(
+        text, sizeof text, "%s %s %s %s", server_info->of[HF__HOSTNAME],
+        server_info->of[HF__PORT], server_info->of[HF__DATADIR],
+        server_info->of[HF__SERVER_UUID]);
 
     return hf__hash(text, (size_t)length);
 }
 
 int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
 {
-    struct hf__mysql_facts facts = {0};
+    struct hf__mysql_variables server_info = {0};
     uint64_t probe;
     int r;
 
@@ -253,25 +260,26 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         return r;
     }
     read_probe(s);
-    r = look(s, probe, &facts);
+    r = look(s, probe, &server_info);
     if (r == HF_OK) {
-        r = set_isolation(s, &facts);
+        r = set_isolation(s, &server_info);
     }
     if (r == HF_OK) {
-        r = verify(s, &facts);
+        r = verify(s, &server_info);
     }
-    r = r == HF_OK ? check_writable(s, &facts, allow) : r;
-    memcpy(s->server.version, facts.of[HF__VERSION], sizeof s->server.version);
+    r = r == HF_OK ? check_writable(s, &server_info, allow) : r;
+    memcpy(s->server.version, server_info.of[HF__VERSION],
+           sizeof s->server.version);
     s->lock_wait_s = -1;
-    s->server.server_id = server_id_of(&facts);
-    s->server.has_pair_table = hf__fact_is(&facts, HF__HAS_PAIR, "1");
-    s->server.uptime_s = strtoll(facts.of[HF__UPTIME], NULL, 10);
-    s->server.is_galera = hf__fact_is(&facts, HF__WSREP_ON, "ON");
+    s->server.server_id = server_id_of(&server_info);
+    s->server.has_pair_table = hf__variable_is(&server_info, HF__HAS_PAIR, "1");
+    s->server.uptime_s = strtoll(server_info.of[HF__UPTIME], NULL, 10);
+    s->server.is_galera = hf__variable_is(&server_info, HF__WSREP_ON, "ON");
     s->server.has_wake_locks = s->server.has_wake_locks && !s->server.is_galera;
-    s->server.logs_statements = logs_statements(&facts);
+    s->server.logs_statements = logs_statements(&server_info);
     s->server.has_inner_wake_locks =
         s->server.has_wake_locks && !s->server.logs_statements;
-    s->t.head.facts.grade = grade_of(s, &facts);
-    s->t.head.facts.reach = HF_REACH_HOSTS;
+    s->t.head.server_info.grade = grade_of(s, &server_info);
+    s->t.head.server_info.reach = HF_REACH_HOSTS;
     return r;
 }

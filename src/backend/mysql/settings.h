@@ -13,7 +13,7 @@ struct hf__mysql;
 
 /* Variables of the session, from REPLICAS on statuses of the server, and at the
  * end how many tables of that name there are. */
-#define HF__FACTS(X)                                                           \
+#define HF__VARIABLES(X)                                                       \
     X(VERSION, "version")                                                      \
     X(LOG_BIN, "log_bin")                                                      \
     X(SYNC_BINLOG, "sync_binlog")                                              \
@@ -40,20 +40,21 @@ struct hf__mysql;
     X(CONNECTED, "Threads_connected")                                          \
     X(HAS_PAIR, "holdfast_server")
 
-#define HF__AS_FACT(fact, name) HF__##fact,
-enum hf__fact { HF__FACTS(HF__AS_FACT) HF__N_FACTS };
+#define HF__AS_VARIABLE(variable, name) HF__##variable,
+enum hf__variable { HF__VARIABLES(HF__AS_VARIABLE) HF__N_VARIABLES };
 
 /* What they say; "" where the server does not have it. */
-struct hf__mysql_facts {
-    char of[HF__N_FACTS][64];
+struct hf__mysql_variables {
+    char of[HF__N_VARIABLES][64];
 };
 /* As they are now. HF_OK, or a failure that is told. */
-HF_MUST_CHECK int hf__mysql_ask_facts(struct hf__mysql *s,
-                                      struct hf__mysql_facts *ret_facts);
-bool hf__fact_is(const struct hf__mysql_facts *facts, enum hf__fact fact,
-                 const char *value);
+HF_MUST_CHECK int
+hf__mysql_ask_variables(struct hf__mysql *s,
+                        struct hf__mysql_variables *ret_variables);
+bool hf__variable_is(const struct hf__mysql_variables *variables,
+                     enum hf__variable variable, const char *value);
 /* Do replicas have what is granted before it is? */
-bool hf__facts_have_semi_sync(const struct hf__mysql_facts *facts);
+bool hf__variables_have_semi_sync(const struct hf__mysql_variables *variables);
 
 /* After connecting. HF_OK; HF_EUNAVAIL, HF_EPROTO, HF_EAUTH, HF_EUNSAFE. */
 HF_MUST_CHECK int hf__mysql_settings_apply(struct hf__mysql *s,

@@ -213,8 +213,8 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
     if (r != HF_OK) {
         hf__error_copy(err, &s->pair.passed);
     }
-    if (n > 1 && s->t.head.facts.grade < 'C') {
-        s->t.head.facts.grade = 'C';
+    if (n > 1 && s->t.head.server_info.grade < 'C') {
+        s->t.head.server_info.grade = 'C';
     }
     return r;
 }

@@ -76,7 +76,7 @@ int hf__ul_open(struct hf__ul_session *f, const struct hf__url *url,
     r = r == HF_OK ? hf__wire_init(&f->mysql) : r;
     r = r == HF_OK ? hf__ul_join(f, url, allow, lease_s, most) : r;
     r = r == HF_OK ? meet_server(f) : r;
-    f->mysql.t.head.facts = (struct hf__facts){
+    f->mysql.t.head.server_info = (struct hf__server_info){
         .grade = 'S',
         .reach = HF_REACH_HOSTS,
         .lease_us = lease_s * INT64_C(1000000),

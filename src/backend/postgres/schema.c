@@ -192,7 +192,7 @@ static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
             *ret_is_missing = true;
             break;
         case IS_UNLOGGED:
-            s->t.head.facts.grade = 'D';
+            s->t.head.server_info.grade = 'D';
             break;
         case IS_HARMFUL:
             r = refuse(s, i);

@@ -165,9 +165,9 @@ static void read_server(struct hf__pg *s, const char *allow)
     v->schema = schema_of(s);
     s->wire.is_masked = encoding != NULL && strcmp(encoding, "UTF8") != 0 &&
                         strcmp(encoding, "SQL_ASCII") != 0;
-    s->t.head.facts.grade = grade_of(s);
-    s->t.head.facts.reach = HF_REACH_HOSTS;
-    s->t.head.facts.server_id = v->server_id;
+    s->t.head.server_info.grade = grade_of(s);
+    s->t.head.server_info.reach = HF_REACH_HOSTS;
+    s->t.head.server_info.server_id = v->server_id;
 }
 
 static int judge(struct hf__pg *s)

@@ -64,7 +64,7 @@ struct choice {
     PGconn *handle; /* NULL: none takes writes */
     struct hf__pg_server server;
     char schema[HF__PG_NAME];
-    struct hf__facts facts;
+    struct hf__server_info server_info;
     uint64_t system;  /* of all of them; 0: none has answered */
     uint32_t highest; /* timeline of a standby */
     bool is_conflict; /* two of them contradict each other */
@@ -79,12 +79,12 @@ static void swap(struct hf__pg *s, struct choice *c)
     c->handle = s->wire.handle;
     c->server = s->server;
     memcpy(c->schema, s->wire.schema, sizeof c->schema);
-    c->facts = s->t.head.facts;
+    c->server_info = s->t.head.server_info;
     s->wire.handle = best.handle;
     s->wire.fd = PQsocket(best.handle); /* −1 without one */
     s->server = best.server;
     memcpy(s->wire.schema, best.schema, sizeof best.schema);
-    s->t.head.facts = best.facts;
+    s->t.head.server_info = best.server_info;
 }
 
 /* Of the host that has answered. Where none before it takes writes, c->server
@@ -267,8 +267,8 @@ int hf__pg_target_connect(struct hf__pg *s, const struct hf__url *url,
         r = judge(s, c.highest > highest ? c.highest : highest);
     }
     if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
-        s->t.head.facts.grade < 'C') {
-        s->t.head.facts.grade = 'C';
+        s->t.head.server_info.grade < 'C') {
+        s->t.head.server_info.grade = 'C';
     }
     return r;
 }

@@ -432,7 +432,7 @@ static int check_distance(struct findings *f)
 
 static void check_promises(struct findings *f)
 {
-    char grade[2] = {f->c->s->head.facts.grade, '\0'};
+    char grade[2] = {f->c->s->head.server_info.grade, '\0'};
 
     tell(f, "waiting",
          f->c->has_channels ? "woken by channels"

@@ -195,9 +195,9 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
     s->is_apart = !hf__greet_is_one(&s->peer.server);
     r = r == HF_OK ? judge_replicas(s, err) : r;
     if (r == HF_OK) {
-        s->head.facts.grade = grade_of(s);
-        s->head.facts.reach = HF_REACH_HOSTS;
-        s->head.facts.server_id = s->peer.server.server_id;
+        s->head.server_info.grade = grade_of(s);
+        s->head.server_info.reach = HF_REACH_HOSTS;
+        s->head.server_info.server_id = s->peer.server.server_id;
     }
     return r;
 }

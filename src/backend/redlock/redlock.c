@@ -233,10 +233,10 @@ static int redlock_open(void *state, const struct hf__url *url,
     s->rest.grace_ms = GRACE_MS;
     /* However durable its members: a clock that steps, or a lease that two of
      * them forget, is seen by nobody. */
-    s->head.facts =
-        (struct hf__facts){.grade = 'C',
-                           .rests_on = "majority of independent servers",
-                           .reach = HF_REACH_HOSTS};
+    s->head.server_info =
+        (struct hf__server_info){.grade = 'C',
+                                 .rests_on = "majority of independent servers",
+                                 .reach = HF_REACH_HOSTS};
     return r;
 }
 

@@ -196,8 +196,8 @@ static int sqlite_open(void *state, const struct hf__url *url,
         hf__pool_give(s);
     }
     if (r == HF_OK) {
-        s->local.plain.head.facts =
-            (struct hf__facts){.grade = 'B', .reach = s->sqlite_dir.dir.reach};
+        s->local.plain.head.server_info = (struct hf__server_info){
+            .grade = 'B', .reach = s->sqlite_dir.dir.reach};
     }
     return r;
 }

@@ -111,7 +111,7 @@ static int ask_config(struct hf__zk *s, hf__time deadline, hf_error *err)
     return ready < 0 ? ready : r;
 }
 
-int hf__zk_facts(struct hf__zk *s, hf__time deadline, hf_error *err)
+int hf__zk_data(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     s->members = 1;
     s->is_alone = false;
@@ -119,7 +119,7 @@ int hf__zk_facts(struct hf__zk *s, hf__time deadline, hf_error *err)
     /* The session's time is the leader's to count from when he heard of us
      * last, which is no more than a third of it before we sent: proof sees
      * to that. */
-    s->head.facts = (struct hf__facts){
+    s->head.server_info = (struct hf__server_info){
         .grade = s->members >= QUORUM_MIN ? 'A' : 'B',
         .reach = HF_REACH_HOSTS,
         .lease_us = (int64_t)hf__zk_timeout_ms(&s->ref) * 2000 / 3,
@@ -356,7 +356,7 @@ static void check_session(struct checking *c)
     char remedy[160];
 
     (void)snprintf(value, sizeof value, "%d ms, leases %" PRId64 " ms",
-                   given_ms, c->s->head.facts.lease_us / 1000);
+                   given_ms, c->s->head.server_info.lease_us / 1000);
     (void)snprintf(remedy, sizeof remedy,
                    "%d ms were asked for: see tickTime, minSessionTimeout and "
                    "maxSessionTimeout of the server",
@@ -443,7 +443,8 @@ static void tell_folder(struct checking *c, int rc)
     if (rc == ZOK) {
         (void)snprintf(took, sizeof took, "%" PRId64 ".%03" PRId64 " ms",
                        c->took_us / 1000, c->took_us % 1000);
-        tell_if(c, "write", took, c->took_us < c->s->head.facts.lease_us / 10,
+        tell_if(c, "write", took,
+                c->took_us < c->s->head.server_info.lease_us / 10,
                 "a write takes long, measured by the lease: see the server's "
                 "disk (fsync) and the network");
     }

@@ -359,7 +359,7 @@ void hf__zk_release(struct hf__zk_task *t)
 bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, i);
-    struct hf__zk_facts facts;
+    struct hf__zk_data node_data;
 
     if (a->rc != ZOK) {
         return false;
@@ -367,8 +367,8 @@ bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
     if (t->is_known && t->own.stage == HF__ZK_GRANTED) {
         return (uint64_t)a->stat.czxid == t->own.fence;
     }
-    hf__zk_facts_read(a->text, (size_t)a->length, &facts);
-    return hf__token_equal(&facts.token, &t->op->token) &&
+    hf__zk_data_read(a->text, (size_t)a->length, &node_data);
+    return hf__token_equal(&node_data.token, &t->op->token) &&
            (t->op->kind == HF__OP_RELEASE ||
             a->stat.ephemeralOwner == hf__zk_session_id(&t->s->ref));
 }

@@ -139,7 +139,7 @@ bool hf__zk_look_add_all(struct hf__zk_task *t)
 /* Does that node say that its claim holds the name? */
 static bool is_holding(const struct hf__zk_task *t,
                        const struct hf__zk_participant *participant,
-                       const struct hf__zk_facts *facts)
+                       const struct hf__zk_data *node_data)
 {
     const struct hf__zk_claim *claim;
 
@@ -150,12 +150,12 @@ static bool is_holding(const struct hf__zk_task *t,
     if (!is_in(claim) || is_of_slots(claim)) {
         return false;
     }
-    switch (facts->state) {
+    switch (node_data->state) {
     case HF__ZK_ENTERS:
     case HF__ZK_HOLDS:
         return true;
     case HF__ZK_TRIES:
-        return facts->expected == claim->child.sequence;
+        return node_data->expected == claim->child.sequence;
     case HF__ZK_WAITS:
         break;
     }
@@ -169,14 +169,14 @@ static void read_participant(const struct hf__zk_task *t,
                              struct hf__participant_info *to)
 {
     struct hf__record *record = &to->record;
-    struct hf__zk_facts facts;
+    struct hf__zk_data node_data;
 
-    hf__zk_facts_read(a->text, (size_t)a->length, &facts);
-    participant->is_holder = is_holding(t, participant, &facts);
+    hf__zk_data_read(a->text, (size_t)a->length, &node_data);
+    participant->is_holder = is_holding(t, participant, &node_data);
     participant->is_try =
-        !participant->is_holder && facts.state == HF__ZK_TRIES;
+        !participant->is_holder && node_data.state == HF__ZK_TRIES;
     participant->fence = (uint64_t)a->stat.mzxid;
-    participant->token = facts.token;
+    participant->token = node_data.token;
     *record = (struct hf__record){
         .is_held = participant->is_holder,
         .slot = participant->taken < 0
@@ -184,8 +184,8 @@ static void read_participant(const struct hf__zk_task *t,
                     : t->queue.taken[participant->taken].child.slot,
         .holder_lives = -1,
         .remaining_us = -1,
-        .acquired_us = facts.acquired_us,
-        .owner = facts.owner};
+        .acquired_us = node_data.acquired_us,
+        .owner = node_data.owner};
     to->is_waiting = !participant->is_holder;
     if (participant->claim >= 0) {
         record->lock_mode = t->queue.claims[participant->claim].child.lock_mode;
@@ -193,7 +193,7 @@ static void read_participant(const struct hf__zk_task *t,
     if (participant->is_holder) {
         record->fence = participant->fence;
         record->token = participant->claim < 0
-                            ? facts.token
+                            ? node_data.token
                             : t->queue.claims[participant->claim].child.token;
     }
 }

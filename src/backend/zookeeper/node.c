@@ -377,22 +377,22 @@ static char *put_number(char *to, const char *word, int64_t number)
     return put_line(to, word, text);
 }
 
-int hf__zk_facts_write(const struct hf__zk_facts *facts,
-                       char to[HF__ZK_DATA_MAX])
+int hf__zk_data_write(const struct hf__zk_data *node_data,
+                      char to[HF__ZK_DATA_MAX])
 {
-    char *at = put_line(to, "state", states[facts->state]);
+    char *at = put_line(to, "state", states[node_data->state]);
 
-    if (facts->state == HF__ZK_TRIES) {
-        at = put_number(at, "foreseen", facts->expected);
+    if (node_data->state == HF__ZK_TRIES) {
+        at = put_number(at, "foreseen", node_data->expected);
     }
-    at = put_token(put_word(at, "token"), &facts->token);
+    at = put_token(put_word(at, "token"), &node_data->token);
     *at++ = '\n';
-    at = put_line(at, "label", facts->owner.label);
-    at = put_line(at, "host", facts->owner.host);
-    at = put_line(at, "thread", facts->owner.thread);
-    at = put_line(at, "note", facts->owner.note);
-    at = put_number(at, "pid", facts->owner.pid);
-    at = put_number(at, "acquired", facts->acquired_us);
+    at = put_line(at, "label", node_data->owner.label);
+    at = put_line(at, "host", node_data->owner.host);
+    at = put_line(at, "thread", node_data->owner.thread);
+    at = put_line(at, "note", node_data->owner.note);
+    at = put_number(at, "pid", node_data->owner.pid);
+    at = put_number(at, "acquired", node_data->acquired_us);
     HF_ASSERT(at - to < HF__ZK_DATA_MAX);
     return (int)(at - to);
 }
@@ -433,7 +433,7 @@ static enum hf__zk_claim_state read_state(const char *text, size_t length)
     return HF__ZK_ENTERS;
 }
 
-static void read_line(const char *line, size_t length, struct hf__zk_facts *f)
+static void read_line(const char *line, size_t length, struct hf__zk_data *f)
 {
     const char *space = memchr(line, ' ', length);
     const char *text = space == NULL ? line + length : space + 1;
@@ -461,11 +461,11 @@ static void read_line(const char *line, size_t length, struct hf__zk_facts *f)
     }
 }
 
-void hf__zk_facts_read(const char *text, size_t length, struct hf__zk_facts *f)
+void hf__zk_data_read(const char *text, size_t length, struct hf__zk_data *f)
 {
     const char *end = text + length;
 
-    *f = (struct hf__zk_facts){.state = HF__ZK_ENTERS, .expected = -1};
+    *f = (struct hf__zk_data){.state = HF__ZK_ENTERS, .expected = -1};
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
 

@@ -95,7 +95,7 @@ enum hf__zk_claim_state {
     HF__ZK_HOLDS
 };
 
-struct hf__zk_facts {
+struct hf__zk_data {
     enum hf__zk_claim_state state;
     int32_t expected; /* of TRIES; −1: none */
     struct hf__token token;
@@ -104,8 +104,8 @@ struct hf__zk_facts {
 };
 
 /* The length of what was written. */
-int hf__zk_facts_write(const struct hf__zk_facts *, char to[HF__ZK_DATA_MAX]);
+int hf__zk_data_write(const struct hf__zk_data *, char to[HF__ZK_DATA_MAX]);
 /* What can't be read is left empty. */
-void hf__zk_facts_read(const char *text, size_t length, struct hf__zk_facts *);
+void hf__zk_data_read(const char *text, size_t length, struct hf__zk_data *);
 
 #endif

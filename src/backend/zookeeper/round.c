@@ -28,16 +28,17 @@ struct batch {
 
 /* ---- a request is sent */
 
-static int write_facts(const struct hf__zk_task *t,
-                       enum hf__zk_claim_state state, char to[HF__ZK_DATA_MAX])
+static int write_node_data(const struct hf__zk_task *t,
+                           enum hf__zk_claim_state state,
+                           char to[HF__ZK_DATA_MAX])
 {
-    struct hf__zk_facts facts = {.state = state,
-                                 .expected = t->expected,
-                                 .token = t->op->token,
-                                 .acquired_us = hf__wall_us(),
-                                 .owner = *t->op->owner};
+    struct hf__zk_data node_data = {.state = state,
+                                    .expected = t->expected,
+                                    .token = t->op->token,
+                                    .acquired_us = hf__wall_us(),
+                                    .owner = *t->op->owner};
 
-    return hf__zk_facts_write(&facts, to);
+    return hf__zk_data_write(&node_data, to);
 }
 
 static void send_folder(const struct hf__zk_task *t, int i)
@@ -55,8 +56,8 @@ static void send_claim(const struct hf__zk_task *t, int i, bool joined)
     char name[HF__ZK_CHILD_MAX];
     char path[HF__ZK_PATH_MAX];
     char data[HF__ZK_DATA_MAX];
-    int length =
-        write_facts(t, hf__zk_is_try(t) ? HF__ZK_TRIES : HF__ZK_ENTERS, data);
+    int length = write_node_data(
+        t, hf__zk_is_try(t) ? HF__ZK_TRIES : HF__ZK_ENTERS, data);
 
     hf__zk_claim_write(&t->op->token, t->op->lock_mode, name);
     hf__zk_task_path(t, name, path);
@@ -75,7 +76,8 @@ static void send_slot(const struct hf__zk_task *t, int i)
 
     hf__zk_slot_write(&t->op->token, t->slot, name);
     hf__zk_task_path(t, name, path);
-    hf__zk_create(t->calls, i, path, data, write_facts(t, HF__ZK_HOLDS, data),
+    hf__zk_create(t->calls, i, path, data,
+                  write_node_data(t, HF__ZK_HOLDS, data),
                   ZOO_EPHEMERAL_SEQUENTIAL);
 }
 
@@ -91,7 +93,7 @@ static void send_lock(const struct hf__zk_task *t, int i, bool is_made)
     hf__zk_task_path(t, is_made ? t->own.slot_name : t->marker, marker);
     if (is_made) {
         hf__zk_create_pair(t->calls, i, made, data,
-                           write_facts(t, HF__ZK_HOLDS, data));
+                           write_node_data(t, HF__ZK_HOLDS, data));
     } else {
         hf__zk_delete_pair(t->calls, i, deleted);
     }
@@ -133,7 +135,7 @@ static void send_request(const struct hf__zk_task *t, int k, bool joined)
         send_delete(t, i, path, joined);
         return;
     case HF__ZK_WRITE:
-        hf__zk_set(t->calls, i, path, data, write_facts(t, rq->state, data),
+        hf__zk_set(t->calls, i, path, data, write_node_data(t, rq->state, data),
                    -1);
         return;
     case HF__ZK_PROOF: /* no node has been written so often */

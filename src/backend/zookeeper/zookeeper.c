@@ -227,7 +227,8 @@ static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
         return false;
     }
     int rc = hf__zk_answer(calls, 0)->rc;
-    hf__time due = hf__zk_provable_from(&s->ref, from, s->head.facts.lease_us);
+    hf__time due =
+        hf__zk_provable_from(&s->ref, from, s->head.server_info.lease_us);
     return hf__zk_shows_life(rc) && !hf__before(sent, due);
 }
 
@@ -238,7 +239,7 @@ static int find_evidence(struct hf__zk *s, hf__time from, hf__time deadline,
     struct hf__zk_ref *f = &s->ref;
     unsigned connection = hf__zk_connection(f);
     bool is_connected = hf__zk_is_connected(f);
-    hf__time due = hf__zk_provable_from(f, from, s->head.facts.lease_us);
+    hf__time due = hf__zk_provable_from(f, from, s->head.server_info.lease_us);
     hf__time now = hf__now();
     hf__time soon =
         hf__after_ns(now, hf__zk_timeout_ms(f) * HF__MS / SOON_PER_T);
@@ -266,7 +267,7 @@ static bool prove(struct hf__zk *s, hf__time from, hf__time deadline,
 static bool is_proven(struct hf__zk *s, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
-    int64_t lease_us = s->head.facts.lease_us;
+    int64_t lease_us = s->head.server_info.lease_us;
     hf__time sent = ops[0]->sent;
     hf__time from = hf__zk_proven_from(&s->ref, sent, lease_us);
 
@@ -433,7 +434,7 @@ static int zk_open(void *state, const struct hf__url *url, const char *allow,
     target.password = secret.is_given ? secret.text : NULL;
     r = r == HF_OK ? hf__zk_ref_open(&s->ref, &s->head, &target, deadline, err)
                    : r;
-    return r == HF_OK ? hf__zk_facts(s, deadline, err) : r;
+    return r == HF_OK ? hf__zk_data(s, deadline, err) : r;
 }
 
 static void zk_close(void *state)

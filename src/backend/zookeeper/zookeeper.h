@@ -72,8 +72,8 @@ bool hf__zk_is_renewal(const struct hf__op *);
 /* ---- check.c */
 
 /* Fills head.facts and members. */
-HF_MUST_CHECK int hf__zk_facts(struct hf__zk *s, hf__time deadline,
-                               hf_error *err);
+HF_MUST_CHECK int hf__zk_data(struct hf__zk *s, hf__time deadline,
+                              hf_error *err);
 /* How many members the ensemble of that configuration has that vote; 1 for a
  * server that stands alone. Pure. */
 int hf__zk_count_members(const char *config);

@@ -17,8 +17,8 @@ static void expect_grade(const char *url, const char *allow, char grade)
         printf("%s: %s\n", url, d.error.text);
     }
     EXPECT_IS(r, HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, grade);
-    EXPECT_IS(hf__conn_facts(&d.conn).reach, HF_REACH_HOSTS);
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, grade);
+    EXPECT_IS(hf__conn_server_info(&d.conn).reach, HF_REACH_HOSTS);
 }
 
 TEST(the_grade_is_that_of_what_a_crash_leaves)

@@ -54,7 +54,7 @@ char expect_open(const char *url)
         printf("%s: %s\n", url, d.error.text);
     }
     EXPECT_IS(r, HF_OK);
-    return hf__conn_facts(&d.conn).grade;
+    return hf__conn_server_info(&d.conn).grade;
 }
 
 void follow(struct hf__redis *replica, const struct hf__redis *master)

@@ -54,7 +54,7 @@ TEST(a_url_names_a_majority_of_sentinels)
                    "names 1 of the 3 Sentinels");
     EXPECT_IS(enter(&d, url_at(sentinel_at(g, 0), sentinel_at(g, 1), NULL, "")),
               HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'C');
 }
 
 TEST(a_sentinel_that_is_named_twice_has_one_vote)

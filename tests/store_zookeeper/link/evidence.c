@@ -217,7 +217,7 @@ static void open_behind(struct behind *b, const struct hf__zookeeper *s)
     EXPECT_IS(hf__zk_ref_open(&b->zk.ref, &b->zk.head, &target,
                               hf__after_ms(hf__now(), 10000), &err),
               HF_OK);
-    b->zk.head.facts.lease_us = LEASE_US;
+    b->zk.head.server_info.lease_us = LEASE_US;
 }
 
 static void close_behind(struct behind *b)

@@ -66,12 +66,12 @@ TEST_WITHIN(60, a_lease_is_two_thirds_of_what_the_server_gives)
     DOOR(d);
 
     EXPECT_IS(enter(&d, url_of("", "?session_timeout=1500ms")), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).lease_us, 1000000);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'B');
-    EXPECT_IS(hf__conn_facts(&d.conn).reach, HF_REACH_HOSTS);
+    EXPECT_IS(hf__conn_server_info(&d.conn).lease_us, 1000000);
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'B');
+    EXPECT_IS(hf__conn_server_info(&d.conn).reach, HF_REACH_HOSTS);
     snprintf(url, sizeof url, "zookeeper://%s/", hosts_of(server));
     EXPECT_IS(enter(&d, url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).lease_us, 800000);
+    EXPECT_IS(hf__conn_server_info(&d.conn).lease_us, 800000);
     shut(&d);
 }
 
@@ -170,7 +170,7 @@ TEST_WITHIN(120, an_ensemble_is_of_grade_a)
 
     hf__zookeeper_ensemble_url(e, "/locks", url, sizeof url);
     EXPECT_IS(enter(&d, url), HF_OK);
-    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'A');
+    EXPECT_IS(hf__conn_server_info(&d.conn).grade, 'A');
     EXPECT_IS(inspect(&d, &f), HF_OK);
     EXPECT_HAS(f.text, "ensemble=3 members;");
     shut(&d);

@@ -301,8 +301,8 @@ static int toy_open(void *state, const struct hf__url *url, const char *allow,
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->plain.head.facts =
-        (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    s->plain.head.server_info =
+        (struct hf__server_info){.grade = 'D', .reach = HF_REACH_PROCESS};
     return HF_OK;
 }
 
