@@ -449,7 +449,7 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
     hf__table_begin(&s->t, deadline, err);
     r = hf__wire_look(s);
     if (r == HF_OK) {
-        r = hf__parked_leave(&s->t);
+        r = hf__wait_state_leave(&s->t);
     }
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = count_fitting(s, ops + i, n - i);

@@ -227,7 +227,7 @@ int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     }
     s->t.lost = hf__wire_look(s);
     if (s->t.lost == HF_OK) {
-        s->t.lost = hf__parked_leave(&s->t);
+        s->t.lost = hf__wait_state_leave(&s->t);
     }
     if (s->t.lost == HF_OK) {
         op->result = make_ready(s);

@@ -84,7 +84,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__mysql_target_connect(s, url, allow, deadline);
     }
     if (r == HF_OK) {
-        s->t.ways = &hf__mysql_ways;
+        s->t.wait_ops = &hf__mysql_wait_ops;
         s->t.has_wake_locks = s->server.has_wake_locks;
         s->t.server_id = s->server.server_id;
         s->t.mark = s->server.mark;
@@ -105,7 +105,7 @@ static void mysql_close_session(void *state)
 {
     struct hf__mysql *s = state;
 
-    s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
+    s->wire.is_dead |= hf__wait_state_is_owed(&s->t.wait_state);
     hf__stale_leave(&s->t, s->wire.is_dead,
                     s->server.is_galera ? HF__GALERA_STALE_MS : STALE_MS);
     hf__wire_fini(s);

@@ -66,7 +66,7 @@ struct hf__mysql {
 };
 
 extern const struct hf__backend hf__mysql_table_backend;
-extern const struct hf__ways hf__mysql_ways; /* wait.c */
+extern const struct hf__wait_ops hf__mysql_wait_ops; /* wait.c */
 
 /* Send s->sql; its last reply stays. The server's refusal is a failure, with
  * s->t.err told. */

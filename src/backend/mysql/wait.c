@@ -36,22 +36,22 @@ static void add_seconds(struct hf__mysql *s, int64_t ms)
     }
 }
 
-static void add_name(struct hf__text *t, const struct hf__parked *p,
+static void add_name(struct hf__text *t, const struct hf__wait_state *p,
                      enum hf__question q)
 {
     if (q == HF__ASK_TURN) {
         hf__mysql_wake_lock_of_turn(t, &p->queue.key);
     } else if (q == HF__ASK_OWN_WAKE_LOCK) {
         hf__mysql_wake_lock_of_ticket(t, &p->queue.ticket);
-    } else if (p->sight.is_ticket) {
-        hf__mysql_wake_lock_of_ticket(t, &p->sight.wake_lock);
+    } else if (p->view.is_ticket) {
+        hf__mysql_wake_lock_of_ticket(t, &p->view.wake_lock);
     } else {
-        hf__mysql_wake_lock_of_grant(t, &p->sight.wake_lock);
+        hf__mysql_wake_lock_of_grant(t, &p->view.wake_lock);
     }
 }
 
 /* Up to the statement that looks. */
-static void add_question(struct hf__mysql *s, const struct hf__parked *p,
+static void add_question(struct hf__mysql *s, const struct hf__wait_state *p,
                          enum hf__question q, int64_t ms)
 {
     struct hf__text *t = &s->sql;
@@ -87,7 +87,7 @@ static int add_look(struct hf__mysql *s, struct hf__watch *const w[], int n)
     return n_before;
 }
 
-static int ask(void *state, struct hf__parked *p, enum hf__question q,
+static int ask(void *state, struct hf__wait_state *p, enum hf__question q,
                int64_t ms)
 {
     struct hf__mysql *s = state;
@@ -153,14 +153,14 @@ static void write_stamp(struct hf__text *sql, const struct hf__watch *queue)
     hf__text_token(sql, &queue->ticket);
 }
 
-static void write_release(struct hf__text *sql, const struct hf__parked *p)
+static void write_release(struct hf__text *sql, const struct hf__wait_state *p)
 {
     hf__text_add(sql, "DO RELEASE_LOCK(");
     add_name(sql, p, p->has_turn ? HF__ASK_TURN : HF__ASK_OWN_WAKE_LOCK);
     hf__text_add(sql, ")");
 }
 
-static int send_release(struct hf__mysql *s, const struct hf__parked *p)
+static int send_release(struct hf__mysql *s, const struct hf__wait_state *p)
 {
     int r;
 
@@ -174,7 +174,7 @@ static int send_release(struct hf__mysql *s, const struct hf__parked *p)
 /* The wake lock shows that it waits in the queue until its stamp does: so it
  * goes last, and the stamp may wait for a row that others have locked. What the
  * server refuses stops a packet before the wake lock has gone. */
-static int leave(void *state, struct hf__parked *p)
+static int leave(void *state, struct hf__wait_state *p)
 {
     struct hf__mysql *s = state;
     bool has_lock = p->has_turn || p->has_own_wake_lock;
@@ -253,7 +253,7 @@ static int skip(void *state)
 
 /* ---- the call */
 
-const struct hf__ways hf__mysql_ways = {
+const struct hf__wait_ops hf__mysql_wait_ops = {
     .ask = ask,
     .await = await,
     .hear = hear,
@@ -270,7 +270,7 @@ int hf__mysql_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     struct hf__mysql *s = state;
 
     hf__table_begin(&s->t, deadline, err);
-    s->t.parked.look_ms = LOOK_MS;
-    s->t.parked.is_coarse = !is_fractional(s);
-    return hf__parked_wait(&s->t, w, n);
+    s->t.wait_state.look_ms = LOOK_MS;
+    s->t.wait_state.is_coarse = !is_fractional(s);
+    return hf__wait_state_wait(&s->t, w, n);
 }

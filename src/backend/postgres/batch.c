@@ -309,7 +309,7 @@ int hf__pg_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
 
     hf__table_begin(&s->t, deadline, err);
     r = hf__pg_look(s);
-    r = r == HF_OK ? hf__parked_leave(&s->t) : r;
+    r = r == HF_OK ? hf__wait_state_leave(&s->t) : r;
     for (int i = 0; i < n && r == HF_OK; i += CHUNK) {
         r = run_chunk(s, ops + i, n - i < CHUNK ? n - i : CHUNK);
     }

@@ -195,7 +195,7 @@ int hf__pg_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     hf__table_begin(&s->t, deadline, op->err);
     s->t.lost = hf__pg_look(s);
     if (s->t.lost == HF_OK) {
-        s->t.lost = hf__parked_leave(&s->t);
+        s->t.lost = hf__wait_state_leave(&s->t);
     }
     if (s->t.lost == HF_OK) {
         op->result = make_ready(s);

@@ -242,7 +242,7 @@ int hf__pg_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     int r;
 
     hf__table_begin(&s->t, deadline, err);
-    r = hf__parked_leave(&s->t);
+    r = hf__wait_state_leave(&s->t);
     r = r == HF_OK ? check_server(s, &to) : r;
     if (r == HF_OK) {
         check_tls(s, &to);

@@ -52,7 +52,7 @@ static int open_session(void *state, const struct hf__url *url,
     hf__table_begin(&s->t, deadline, err);
     r = hf__pg_wire_init(s);
     r = r == HF_OK ? hf__pg_target_connect(s, url, allow) : r;
-    s->t.ways = &hf__pg_ways;
+    s->t.wait_ops = &hf__pg_wait_ops;
     s->t.has_wake_locks = !s->server.is_pooled; /* else they may be another's */
     s->t.server_id = s->server.server_id;
     s->t.mark = s->server.mark;
@@ -64,7 +64,7 @@ static void close_session(void *state)
 {
     struct hf__pg *s = state;
 
-    s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
+    s->wire.is_dead |= hf__wait_state_is_owed(&s->t.wait_state);
     hf__stale_leave(&s->t, s->wire.is_dead, STALE_MS);
     hf__pg_wire_fini(s);
 }

@@ -110,7 +110,7 @@ struct hf__pg {
     uint64_t busy;       /* hash of the name that was so last; or 0 */
 };
 
-extern const struct hf__ways hf__pg_ways; /* wait.c */
+extern const struct hf__wait_ops hf__pg_wait_ops; /* wait.c */
 
 /* ---- wake locks (wake_lock.c) */
 

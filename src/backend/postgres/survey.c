@@ -168,7 +168,7 @@ static const struct hf__primitives primitives = {
 static int begin(struct hf__pg *s, hf__time deadline, hf_error *err)
 {
     hf__table_begin(&s->t, deadline, err);
-    return hf__parked_leave(&s->t);
+    return hf__wait_state_leave(&s->t);
 }
 
 int hf__pg_list(void *state, const struct hf__key *prefix, hf__list_fn fn,

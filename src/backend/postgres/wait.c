@@ -51,7 +51,7 @@ static int64_t wake_lock_of_ticket(const struct hf__token *token)
 
 /* ---- questions */
 
-static int64_t lock_of(const struct hf__pg *s, const struct hf__parked *p,
+static int64_t lock_of(const struct hf__pg *s, const struct hf__wait_state *p,
                        enum hf__question q)
 {
     if (q == HF__ASK_TURN) {
@@ -60,8 +60,8 @@ static int64_t lock_of(const struct hf__pg *s, const struct hf__parked *p,
     if (q == HF__ASK_OWN_WAKE_LOCK) {
         return wake_lock_of_ticket(&p->queue.ticket);
     }
-    return p->sight.is_ticket ? wake_lock_of_ticket(&p->sight.wake_lock)
-                              : hf__pg_wake_lock_of(&p->sight.wake_lock);
+    return p->view.is_ticket ? wake_lock_of_ticket(&p->view.wake_lock)
+                             : hf__pg_wake_lock_of(&p->view.wake_lock);
 }
 
 static void put_ms(struct hf__pg *s, int64_t ms)
@@ -80,7 +80,7 @@ static void ask_patience(struct hf__pg *s, int64_t lock, int64_t ms)
     hf__pg_end_group(s);
 }
 
-static void ask_question(struct hf__pg *s, const struct hf__parked *p,
+static void ask_question(struct hf__pg *s, const struct hf__wait_state *p,
                          enum hf__question q, int64_t ms)
 {
     hf__pg_ask(s, &question);
@@ -93,7 +93,7 @@ static void ask_question(struct hf__pg *s, const struct hf__parked *p,
     }
 }
 
-static int ask(void *state, struct hf__parked *p, enum hf__question q,
+static int ask(void *state, struct hf__wait_state *p, enum hf__question q,
                int64_t ms)
 {
     struct hf__pg *s = state;
@@ -197,7 +197,7 @@ static void ask_seen(struct hf__pg *s, struct hf__watch *const w[], int n)
 /* The wake lock shows that it waits in the queue until its stamp does: so it
  * goes last. The stamp may wait for a row that others have locked, and in
  * vain. */
-static int leave(void *state, struct hf__parked *p)
+static int leave(void *state, struct hf__wait_state *p)
 {
     struct hf__pg *s = state;
     struct hf__watch *w[1] = {&p->queue};
@@ -241,7 +241,7 @@ static int skip(void *state)
 
 /* ---- the call */
 
-const struct hf__ways hf__pg_ways = {
+const struct hf__wait_ops hf__pg_wait_ops = {
     .ask = ask,
     .await = await,
     .hear = hear,
@@ -258,6 +258,6 @@ int hf__pg_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     struct hf__pg *s = state;
 
     hf__table_begin(&s->t, deadline, err);
-    s->t.parked.look_ms = LOOK_MS;
-    return hf__parked_wait(&s->t, w, n);
+    s->t.wait_state.look_ms = LOOK_MS;
+    return hf__wait_state_wait(&s->t, w, n);
 }

@@ -276,8 +276,8 @@ static bool make_room(struct hf__redlock *s, int n)
 }
 
 /* All that is looked at, by all members. */
-static bool make_sights(struct hf__redlock *s, struct hf__op *const ops[],
-                        int n, struct hf__sight **ret_sights)
+static bool make_views(struct hf__redlock *s, struct hf__op *const ops[], int n,
+                       struct hf__member_view **ret_views)
 {
     size_t looks = 0;
 
@@ -285,13 +285,13 @@ static bool make_sights(struct hf__redlock *s, struct hf__op *const ops[],
         looks += ops[i]->kind == HF__OP_INSPECT;
     }
     if (looks > 0) {
-        *ret_sights = hf__alloc(looks * (size_t)s->n * sizeof **ret_sights);
+        *ret_views = hf__alloc(looks * (size_t)s->n * sizeof **ret_views);
     }
-    return looks == 0 || *ret_sights != NULL;
+    return looks == 0 || *ret_views != NULL;
 }
 
 static int prepare(struct hf__redlock *s, struct hf__op *ops[], int n,
-                   struct hf__sight *sights)
+                   struct hf__member_view *views)
 {
     int asked = 0;
 
@@ -305,8 +305,8 @@ static int prepare(struct hf__redlock *s, struct hf__op *ops[], int n,
         *v = (struct hf__vote){
             .op = ops[i], .ours = ops[i]->fence, .is_decided = true};
         if (ops[i]->kind == HF__OP_INSPECT) {
-            v->sights = sights;
-            sights += s->n;
+            v->views = views;
+            views += s->n;
         }
         if (!hf__vote_is_refused(s, v)) {
             s->order[asked++] = i;
@@ -316,13 +316,13 @@ static int prepare(struct hf__redlock *s, struct hf__op *ops[], int n,
 }
 
 static void run(struct hf__redlock *s, struct hf__op *ops[], int n,
-                struct hf__sight *sights, hf__time deadline)
+                struct hf__member_view *views, hf__time deadline)
 {
     int asked;
 
     hf__members_tend(s);
     hf__members_await(s, hf__redlock_limit(ops, n, deadline));
-    asked = prepare(s, ops, n, sights);
+    asked = prepare(s, ops, n, views);
     if (asked > 0) {
         ask(s, asked, deadline);
         hf__redlock_hear(s);
@@ -337,11 +337,11 @@ static void run(struct hf__redlock *s, struct hf__op *ops[], int n,
 static void execute(struct hf__redlock *s, struct hf__op *ops[], int n,
                     hf__time deadline)
 {
-    struct hf__sight *sights = NULL;
+    struct hf__member_view *views = NULL;
 
-    if (make_sights(s, ops, n, &sights)) {
-        run(s, ops, n, sights, deadline);
-        hf__free(sights);
+    if (make_views(s, ops, n, &views)) {
+        run(s, ops, n, views, deadline);
+        hf__free(views);
         return;
     }
     for (int i = 0; i < n; i++) {

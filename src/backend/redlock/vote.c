@@ -61,11 +61,11 @@ static bool is_same_state(const struct hf__record *a,
 /* The members that show the same as that one. */
 static unsigned agreeing(const struct hf__vote *v, int member)
 {
-    const struct hf__record *own = &v->sights[member].record;
+    const struct hf__record *own = &v->views[member].record;
     unsigned found = 0;
 
     for (int i = 0; i < v->quorum.members; i++) {
-        const struct hf__sight *s = &v->sights[i];
+        const struct hf__member_view *s = &v->views[i];
 
         if (s->is_there && is_same_state(&s->record, own)) {
             found |= 1u << i;
@@ -82,8 +82,8 @@ static int best_of(const struct hf__vote *v, unsigned members)
 
     for (int i = 0; i < v->quorum.members; i++) {
         if ((members >> i & 1) != 0 &&
-            (best < 0 || (v->sights[best].record.owner.host[0] == '\0' &&
-                          v->sights[i].record.owner.host[0] != '\0'))) {
+            (best < 0 || (v->views[best].record.owner.host[0] == '\0' &&
+                          v->views[i].record.owner.host[0] != '\0'))) {
             best = i;
         }
     }
@@ -97,8 +97,8 @@ static void tell_nobody(const struct hf__vote *v, unsigned all,
     *record =
         (struct hf__record){.holder_lives = -1, .remaining_us = -1, .slot = -1};
     for (int i = 0; i < v->quorum.members; i++) {
-        if ((all >> i & 1) != 0 && v->sights[i].fence > record->fence) {
-            record->fence = v->sights[i].fence;
+        if ((all >> i & 1) != 0 && v->views[i].fence > record->fence) {
+            record->fence = v->views[i].fence;
         }
     }
 }
@@ -108,7 +108,7 @@ static unsigned who_answered(const struct hf__vote *v)
     unsigned all = 0;
 
     for (int i = 0; i < v->quorum.members; i++) {
-        all |= v->sights[i].is_there ? 1u << i : 0;
+        all |= v->views[i].is_there ? 1u << i : 0;
     }
     return all;
 }
@@ -119,8 +119,8 @@ static bool is_older(const struct hf__vote *v, unsigned a, unsigned b)
     int one = best_of(v, a);
     int other = best_of(v, b);
 
-    return other < 0 || v->sights[one].record.acquired_us <
-                            v->sights[other].record.acquired_us;
+    return other < 0 || v->views[one].record.acquired_us <
+                            v->views[other].record.acquired_us;
 }
 
 /*
@@ -134,7 +134,7 @@ static unsigned who_hold(const struct hf__vote *v, unsigned all)
     unsigned most = 0;
 
     for (int i = 0; i < v->quorum.members; i++) {
-        const struct hf__sight *s = &v->sights[i];
+        const struct hf__member_view *s = &v->views[i];
         bool is_closed =
             s->is_there && (s->record.is_held || s->record.is_kept);
         unsigned same = is_closed ? agreeing(v, i) : 0;
@@ -154,7 +154,7 @@ static unsigned who_hold(const struct hf__vote *v, unsigned all)
 static unsigned who_agree(const struct hf__vote *v, unsigned all)
 {
     for (int i = 0; i < v->quorum.members; i++) {
-        unsigned same = v->sights[i].is_there ? agreeing(v, i) : 0;
+        unsigned same = v->views[i].is_there ? agreeing(v, i) : 0;
 
         if (2 * __builtin_popcount(same) > __builtin_popcount(all)) {
             return same;
@@ -167,7 +167,7 @@ static void read_fences(const struct hf__vote *v,
                         uint64_t fences[HF__MEMBERS_MAX])
 {
     for (int i = 0; i < v->quorum.members; i++) {
-        fences[i] = v->sights[i].fence;
+        fences[i] = v->views[i].fence;
     }
 }
 
@@ -199,13 +199,13 @@ static void look(const struct hf__vote *v, struct hf__record *ret_record)
         return;
     }
     read_fences(v, fences);
-    *ret_record = v->sights[best_of(v, most)].record;
+    *ret_record = v->views[best_of(v, most)].record;
     ret_record->fence = ret_record->is_held ? told_fence(v, fences, all, most)
                                             : nth_fence(fences, all, 1);
 }
 
 /* What is told of the name. HF_OK, HF_ENOMEM. */
-static int give_sights(struct hf__vote *v)
+static int give_views(struct hf__vote *v)
 {
     struct hf__participant_info participant = {.is_waiting = false};
 
@@ -236,12 +236,12 @@ static bool want_raise(struct hf__vote *v)
     unsigned most = who_hold(v, all);
     int best = best_of(v, most);
 
-    if (best < 0 || !v->sights[best].record.is_held ||
+    if (best < 0 || !v->views[best].record.is_held ||
         __builtin_popcount(most) < hf__quorum_majority(v->quorum.members)) {
         return false;
     }
     read_fences(v, fences);
-    v->raise.token = v->sights[best].record.token;
+    v->raise.token = v->views[best].record.token;
     v->raise.fence = told_fence(v, fences, all, most);
     return v->raise.fence != safe_fence(fences, most, v->quorum.members);
 }
@@ -328,8 +328,8 @@ static void note_answer(struct hf__vote *v, int member,
     if (v->is_raising) {
         return; /* what was seen before is told */
     }
-    if (v->sights != NULL && a->result == HF_OK) {
-        v->sights[member] = (struct hf__sight){true, a->fence, a->record};
+    if (v->views != NULL && a->result == HF_OK) {
+        v->views[member] = (struct hf__member_view){true, a->fence, a->record};
     } else if (a->result > 0 || v->op->kind == HF__OP_BREAK) {
         note_record(v, a);
     }
@@ -489,7 +489,7 @@ void hf__vote_give(struct hf__vote *v, int result)
             op->fence = safe_fence(v->fences, givers(v), v->quorum.members);
             break;
         case HF__OP_INSPECT:
-            op->result = give_sights(v);
+            op->result = give_views(v);
             break;
         case HF__OP_RENEW:
         case HF__OP_RELEASE:

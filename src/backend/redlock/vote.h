@@ -10,7 +10,7 @@
 #include "src/backend/redlock/members.h"
 
 /* What one member shows of a name. */
-struct hf__sight {
+struct hf__member_view {
     bool is_there;
     uint64_t fence;
     struct hf__record record;
@@ -34,8 +34,8 @@ struct hf__vote {
     unsigned refused;                 /* … who refused, and have a record */
     uint64_t fences[HF__MEMBERS_MAX]; /* that they gave */
     int reasons[HF_REASON_STORE_GONE + 1];
-    uint64_t newest;          /* fence of what was told, in op->ret_record */
-    struct hf__sight *sights; /* INSPECT: of each member; else NULL */
+    uint64_t newest; /* fence of what was told, in op->ret_record */
+    struct hf__member_view *views; /* INSPECT: of each member; else NULL */
 };
 
 /* A round of it begins: `sent` were sent the command; of the others, and of

@@ -16,7 +16,8 @@
 struct hf__table_head {
     struct hf__head head;
     struct hf__waker waker;
-    const struct hf__ways *ways; /* of waiting; NULL: it never waits so */
+    const struct hf__wait_ops
+        *wait_ops; /* of waiting; NULL: it never waits so */
 
     /* Of the call that runs: */
     hf__time deadline; /* of what is sent and heard */
@@ -35,7 +36,7 @@ struct hf__table_head {
     bool is_alone;
     hf__time stale_until;
 
-    struct hf__parked parked; /* as one that waits */
+    struct hf__wait_state wait_state; /* as one that waits */
 };
 
 /* At the start of each call: its limits. */

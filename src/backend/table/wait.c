@@ -39,20 +39,19 @@ static int64_t ms_up_to(int64_t ms, hf__time until)
 
 static int ask(struct hf__table_head *t, enum hf__question q)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int64_t ms = ms_up_to(ASK_MS, t->deadline);
     int r;
 
     if (q == HF__ASK_WAKE_LOCK) {
-        ms = p->sight.wants_looks && ms > HF__TICKET_LOOK_MS
-                 ? HF__TICKET_LOOK_MS
-                 : ms;
+        ms = p->view.wants_looks && ms > HF__TICKET_LOOK_MS ? HF__TICKET_LOOK_MS
+                                                            : ms;
         ms = ms_up_to(ms, p->due);
-        p->asked_for = p->sight.wake_lock;
-        p->asked_ticket = p->sight.is_ticket;
+        p->asked_for = p->view.wake_lock;
+        p->asked_ticket = p->view.is_ticket;
     }
     t->grace_ms = HF__GRACE_MS;
-    r = t->ways->ask(t, p, q, ms);
+    r = t->wait_ops->ask(t, p, q, ms);
     if (r == HF_OK) {
         p->asked = q;
         p->answer_by = hf__after_ms(hf__now(), ms + 1000 + HF__BRIEF_MS);
@@ -60,7 +59,7 @@ static int ask(struct hf__table_head *t, enum hf__question q)
     return r;
 }
 
-static void take_answer(struct hf__parked *p, enum hf__question q,
+static void take_answer(struct hf__wait_state *p, enum hf__question q,
                         const struct hf__answer *answer)
 {
     if (q == HF__ASK_TURN) {
@@ -80,12 +79,12 @@ static void take_answer(struct hf__parked *p, enum hf__question q,
 
 static int see(struct hf__table_head *t, const struct hf__watch *watch)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int r;
 
     hf__table_name_init(&t->name, &watch->key);
-    r = t->ways->read(t, &t->name);
-    r = r == HF_OK ? hf__sight_make(&t->name, watch, &p->sight) : r;
+    r = t->wait_ops->read(t, &t->name);
+    r = r == HF_OK ? hf__wait_view_make(&t->name, watch, &p->view) : r;
     hf__table_name_fini(&t->name);
     return r;
 }
@@ -93,13 +92,13 @@ static int see(struct hf__table_head *t, const struct hf__watch *watch)
 /* All of the packet whose first reply has come. */
 static int take_replies(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     enum hf__question q = p->asked;
     struct hf__answer answer = {.is_had = false};
     int r;
 
     p->asked = HF__ASK_NOTHING;
-    r = t->ways->hear(t, q, &answer);
+    r = t->wait_ops->hear(t, q, &answer);
     take_answer(p, q, &answer);
     p->is_short = p->is_short || q != HF__ASK_LOOK;
     return r == HF_OK ? see(t, &p->queue) : r;
@@ -108,19 +107,19 @@ static int take_replies(struct hf__table_head *t)
 /* Take the replies of the packet under way, if they come by then. */
 static int hear(struct hf__table_head *t, hf__time until, bool *ret_is_heard)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     hf__time limit = t->deadline;
     int r;
 
     t->grace_ms = 0;
-    r = t->ways->await(t, hf__earlier(until, p->answer_by), ret_is_heard);
+    r = t->wait_ops->await(t, hf__earlier(until, p->answer_by), ret_is_heard);
     t->grace_ms = HF__GRACE_MS;
     if (r == HF_OK && *ret_is_heard) {
         t->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
         r = take_replies(t);
         t->deadline = limit;
     } else if (r == HF_OK && !hf__before(hf__now(), p->answer_by)) {
-        r = t->ways->dead(t);
+        r = t->wait_ops->dead(t);
     }
     return r;
 }
@@ -137,13 +136,13 @@ static bool is_same_queue(const struct hf__watch *a, const struct hf__watch *b)
 
 static int say_farewell(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     hf__time limit = t->deadline;
     int r;
 
     t->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
     t->grace_ms = HF__GRACE_MS;
-    r = t->ways->leave(t, p);
+    r = t->wait_ops->leave(t, p);
     t->deadline = limit;
     return r;
 }
@@ -151,7 +150,7 @@ static int say_farewell(struct hf__table_head *t)
 /* HF_OK, if interrupted too: then it is placed still. */
 static int let_go(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int r = HF_OK;
 
     if (p->asked != HF__ASK_NOTHING) {
@@ -159,7 +158,7 @@ static int let_go(struct hf__table_head *t)
 
         r = hear(t, t->deadline, &is_heard);
         if (r == HF_OK && !is_heard) {
-            return hf__is_interrupted(&t->head) ? HF_OK : t->ways->dead(t);
+            return hf__is_interrupted(&t->head) ? HF_OK : t->wait_ops->dead(t);
         }
     }
     if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_wake_lock)) {
@@ -172,9 +171,9 @@ static int let_go(struct hf__table_head *t)
     return r;
 }
 
-int hf__parked_leave(struct hf__table_head *t)
+int hf__wait_state_leave(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int r;
 
     if (!p->is_queued) {
@@ -182,19 +181,19 @@ int hf__parked_leave(struct hf__table_head *t)
     }
     r = let_go(t);
     t->grace_ms = 0;
-    return r == HF_OK && p->is_queued ? t->ways->dead(t) : r;
+    return r == HF_OK && p->is_queued ? t->wait_ops->dead(t) : r;
 }
 
 /* Is it to be told now? */
-static bool must_fire(struct hf__parked *p)
+static bool must_fire(struct hf__wait_state *p)
 {
     bool is_told =
-        p->sight.is_over ||
-        (p->sight.is_news && (p->is_fresh || p->sight.has_holders_waiters) &&
-         p->told_fence != p->sight.fence);
+        p->view.is_over ||
+        (p->view.is_news && (p->is_fresh || p->view.has_holders_waiters) &&
+         p->told_fence != p->view.fence);
 
     if (is_told) {
-        p->told_fence = p->sight.fence;
+        p->told_fence = p->view.fence;
     }
     p->is_fresh = false;
     return is_told;
@@ -203,7 +202,7 @@ static bool must_fire(struct hf__parked *p)
 /* ---- one name, with wake locks */
 
 /* HF__ASK_NOTHING: there is no wake lock to ask for. */
-static enum hf__question choose(const struct hf__parked *p)
+static enum hf__question choose(const struct hf__wait_state *p)
 {
     bool has_ticket = !hf__token_is_zero(&p->queue.ticket);
     bool is_in_vain;
@@ -211,9 +210,9 @@ static enum hf__question choose(const struct hf__parked *p)
     if (has_ticket ? !p->has_own_wake_lock : !p->has_turn) {
         return has_ticket ? HF__ASK_OWN_WAKE_LOCK : HF__ASK_TURN;
     }
-    is_in_vain = hf__token_equal(&p->sight.wake_lock, &p->unheld) &&
-                 p->sight.is_ticket == p->unheld_ticket;
-    return hf__token_is_zero(&p->sight.wake_lock) || is_in_vain
+    is_in_vain = hf__token_equal(&p->view.wake_lock, &p->unheld) &&
+                 p->view.is_ticket == p->unheld_ticket;
+    return hf__token_is_zero(&p->view.wake_lock) || is_in_vain
                ? HF__ASK_NOTHING
                : HF__ASK_WAKE_LOCK;
 }
@@ -221,15 +220,15 @@ static enum hf__question choose(const struct hf__parked *p)
 /* After a look that told nothing. */
 static int go_on(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
-    bool is_short = p->sight.is_ticket || p->sight.wants_looks;
+    struct hf__wait_state *p = &t->wait_state;
+    bool is_short = p->view.is_ticket || p->view.wants_looks;
     enum hf__question q;
 
-    if (p->sight.is_held) {
+    if (p->view.is_held) {
         p->unheld = (struct hf__token){{0}};
     }
-    p->due = hf__is_never(p->sight.due) ? HF__NEVER
-                                        : hf__after_ms(p->sight.due, SLACK_MS);
+    p->due = hf__is_never(p->view.due) ? HF__NEVER
+                                       : hf__after_ms(p->view.due, SLACK_MS);
     q = choose(p);
     if (q != HF__ASK_NOTHING) {
         return ask(t, q);
@@ -244,7 +243,7 @@ static int go_on(struct hf__table_head *t)
  * by who has the turn already. */
 static int start(struct hf__table_head *t, const struct hf__watch *watch)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     enum hf__question q;
 
     p->is_fresh = true;
@@ -252,12 +251,12 @@ static int start(struct hf__table_head *t, const struct hf__watch *watch)
     if (p->asked != HF__ASK_NOTHING) {
         return HF_OK;
     }
-    p->sight = (struct hf__sight){
+    p->view = (struct hf__wait_view){
         .due = HF__NEVER,
         .wants_looks = watch->lock_mode.mode == HF__MODE_SLOTS,
     };
     if (hf__token_is_zero(&watch->ticket)) {
-        p->sight.wake_lock = watch->token;
+        p->view.wake_lock = watch->token;
     }
     q = choose(p);
     return ask(t, q == HF__ASK_NOTHING ? HF__ASK_LOOK : q);
@@ -265,11 +264,11 @@ static int start(struct hf__table_head *t, const struct hf__watch *watch)
 
 static int take_queue(struct hf__table_head *t, const struct hf__watch *watch)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     bool is_same = p->is_queued && is_same_queue(&p->queue, watch);
     bool is_new = !is_same || p->has_fired || p->queue.fence != watch->fence ||
                   !hf__token_equal(&p->queue.token, &watch->token);
-    int r = is_same ? HF_OK : hf__parked_leave(t);
+    int r = is_same ? HF_OK : hf__wait_state_leave(t);
 
     if (r != HF_OK) {
         return r;
@@ -289,7 +288,7 @@ static int take_queue(struct hf__table_head *t, const struct hf__watch *watch)
 /* Whole seconds may end later than what they wait for. */
 static hf__time patience_of(const struct hf__table_head *t)
 {
-    const struct hf__parked *p = &t->parked;
+    const struct hf__wait_state *p = &t->wait_state;
     bool is_coarse = p->is_coarse && p->asked == HF__ASK_WAKE_LOCK;
 
     return is_coarse ? hf__earlier(t->deadline, p->due) : t->deadline;
@@ -297,7 +296,7 @@ static hf__time patience_of(const struct hf__table_head *t)
 
 static int step(struct hf__table_head *t)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     hf__time until = patience_of(t);
     bool is_heard = false;
     int r;
@@ -326,7 +325,7 @@ static bool is_over(struct hf__table_head *t)
 
 static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int r = take_queue(t, watch);
 
     while (r == HF_OK && !p->has_fired && !is_over(t)) {
@@ -344,30 +343,30 @@ static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
 static int look_around(struct hf__table_head *t, struct hf__watch *const w[],
                        int n, bool shows, bool is_fresh, hf__time *ret_due)
 {
-    struct hf__parked *p = &t->parked;
-    int r = t->ways->look(t, w, n, shows);
+    struct hf__wait_state *p = &t->wait_state;
+    int r = t->wait_ops->look(t, w, n, shows);
 
     if (r != HF_OK) {
         return r;
     }
     for (int i = 0; i < n && r == HF_OK; i++) {
-        const struct hf__sight *sight = &p->sight;
+        const struct hf__wait_view *view = &p->view;
 
         r = see(t, w[i]);
         w[i]->has_fired =
             r == HF_OK &&
-            (sight->is_over ||
-             (sight->is_news && (is_fresh || sight->has_holders_waiters)));
+            (view->is_over ||
+             (view->is_news && (is_fresh || view->has_holders_waiters)));
         p->has_fired |= w[i]->has_fired;
-        *ret_due = hf__earlier(*ret_due, sight->due);
+        *ret_due = hf__earlier(*ret_due, view->due);
     }
-    return r == HF_OK ? t->ways->skip(t) : r;
+    return r == HF_OK ? t->wait_ops->skip(t) : r;
 }
 
 static int poll_all(struct hf__table_head *t, struct hf__watch *const w[],
                     int n)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     hf__time limit = t->deadline;
     hf__time shown = {0};
     bool is_fresh = n == 1;
@@ -397,9 +396,9 @@ static int poll_all(struct hf__table_head *t, struct hf__watch *const w[],
 
 /* ---- the calls */
 
-int hf__parked_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
+int hf__wait_state_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
 {
-    struct hf__parked *p = &t->parked;
+    struct hf__wait_state *p = &t->wait_state;
     int r;
 
     if (n == 0) {
@@ -410,11 +409,11 @@ int hf__parked_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
     if (n == 1 && t->has_wake_locks) {
         return wait_parked(t, w[0]);
     }
-    r = hf__parked_leave(t);
+    r = hf__wait_state_leave(t);
     return r == HF_OK ? poll_all(t, w, n) : r;
 }
 
-bool hf__parked_is_owed(const struct hf__parked *p)
+bool hf__wait_state_is_owed(const struct hf__wait_state *p)
 {
     return p->asked != HF__ASK_NOTHING;
 }

@@ -7,7 +7,7 @@
 #ifndef HF_BACKEND_TABLE_WAIT_H
 #define HF_BACKEND_TABLE_WAIT_H
 
-#include "src/backend/table/sight.h"
+#include "src/backend/table/wait_view.h"
 
 /* What is interrupted may take as long, so that the connection lives on. */
 #define HF__GRACE_MS 200
@@ -31,17 +31,18 @@ struct hf__answer {
     bool was_free; /* of the turn: nobody had it before */
 };
 
-struct hf__parked;
+struct hf__wait_state;
 struct hf__table_head;
 
 /* What a store brings, besides wake locks. Those that give an int: HF_OK, or
  * the session is of no use, and it is told why. */
-struct hf__ways {
+struct hf__wait_ops {
     /* Send a packet: ask for that, for so long at most, then look at the rows
      * of p->place. A wake lock is let go of once it is had: only its owner is
      * to have it. Unless p->is_short, the server is to drop a session that says
      * nothing for a second from then on. */
-    int (*ask)(void *s, struct hf__parked *p, enum hf__question q, int64_t ms);
+    int (*ask)(void *s, struct hf__wait_state *p, enum hf__question q,
+               int64_t ms);
     /* Until its first reply has begun to come: *ret_has_reply is false at
      * `until`, and when interrupted. */
     int (*await)(void *s, hf__time until, bool *ret_has_reply);
@@ -50,7 +51,7 @@ struct hf__ways {
     /* Say that the ticket is wanted for a while longer, if p->has_own_bell;
      * then let go of that wake lock, or the turn; have the server wait for the
      * session as before. */
-    int (*leave)(void *s, struct hf__parked *p);
+    int (*leave)(void *s, struct hf__wait_state *p);
 
     /* Send a packet that looks at the rows of all, and (shows) says which
      * tickets are wanted still. Take the replies, up to that of the look. */
@@ -66,7 +67,7 @@ struct hf__ways {
 };
 
 /* All zero: it is in no queue. */
-struct hf__parked {
+struct hf__wait_state {
     /* Set by the store, before each wait: */
     int64_t look_ms; /* between looks at what has no wake lock */
     bool is_coarse;  /* an answer may come later than was asked for */
@@ -90,17 +91,17 @@ struct hf__parked {
     bool asked_ticket;       /* … of its ticket: a grant has the same token */
     struct hf__token unheld; /* a wake lock that was had at once, in vain */
     bool unheld_ticket;
-    struct hf__sight sight;
+    struct hf__wait_view view;
 };
 
 /* wait() of backend.h, begun. Without wake locks, or of several: by looks
  * alone. */
-HF_MUST_CHECK int hf__parked_wait(struct hf__table_head *t,
-                                  struct hf__watch *w[], int n);
+HF_MUST_CHECK int hf__wait_state_wait(struct hf__table_head *t,
+                                      struct hf__watch *w[], int n);
 /* Before the session does anything else: it is in no queue any more. HF_OK, or
  * the session is dead. */
-HF_MUST_CHECK int hf__parked_leave(struct hf__table_head *t);
+HF_MUST_CHECK int hf__wait_state_leave(struct hf__table_head *t);
 /* A packet is under way: its replies are owed. */
-bool hf__parked_is_owed(const struct hf__parked *p);
+bool hf__wait_state_is_owed(const struct hf__wait_state *p);
 
 #endif

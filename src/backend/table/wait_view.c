@@ -6,14 +6,14 @@
  * only the first minds the grants, so that a hand-over wakes one. Called by the
  * session's thread.
  */
-#include "src/backend/table/sight.h"
+#include "src/backend/table/wait_view.h"
 
 #include "src/backend/name/decide.h"
 
 struct view {
     const struct hf__name *name;
     const struct hf__watch *watch;
-    struct hf__sight *sight;
+    struct hf__wait_view *sight;
     struct hf__contenders contenders; /* who counts */
     bool is_damaged;
 };
@@ -131,7 +131,7 @@ static hf__time point_of(const struct hf__name *name, int64_t at_us)
 static void wait_for_grant(struct view *v)
 {
     const struct hf__participant *g = first_in_way(v);
-    struct hf__sight *sight = v->sight;
+    struct hf__wait_view *sight = v->sight;
 
     if (g != NULL) {
         sight->wake_lock = g->token;
@@ -147,7 +147,7 @@ static void wait_for_grant(struct view *v)
 
 static void judge(struct view *v)
 {
-    struct hf__sight *sight = v->sight;
+    struct hf__wait_view *sight = v->sight;
     int64_t next_us;
     int before;
 
@@ -168,16 +168,17 @@ static void judge(struct view *v)
     sight->is_held = find(&v->name->waiters, &sight->wake_lock)->life != 0;
 }
 
-int hf__sight_make(const struct hf__table_name *name,
-                   const struct hf__watch *watch, struct hf__sight *ret_sight)
+int hf__wait_view_make(const struct hf__table_name *name,
+                       const struct hf__watch *watch,
+                       struct hf__wait_view *ret_view)
 {
     struct view v = {.name = &name->name,
                      .watch = watch,
-                     .sight = ret_sight,
+                     .sight = ret_view,
                      .is_damaged = is_any_damaged(name)};
     int r;
 
-    *ret_sight = (struct hf__sight){.due = HF__NEVER};
+    *ret_view = (struct hf__wait_view){.due = HF__NEVER};
     r = hf__contenders_make(&v.contenders, v.name, &watch->ticket);
     if (r == HF_OK) {
         judge(&v);

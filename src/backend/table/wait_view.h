@@ -4,13 +4,13 @@
  * when that may change, and when it changes without. Pure but for the clock
  * and the memory. Thread: any.
  */
-#ifndef HF_BACKEND_TABLE_SIGHT_H
-#define HF_BACKEND_TABLE_SIGHT_H
+#ifndef HF_BACKEND_TABLE_WAIT_VIEW_H
+#define HF_BACKEND_TABLE_WAIT_VIEW_H
 
 #include "src/backend/table/name.h"
 #include "src/base/time.h"
 
-struct hf__sight {
+struct hf__wait_view {
     bool is_over; /* it may enter, or has to be told why not */
     bool is_news; /* others are there than the watch has seen */
     /* In the way are those behind whom a claim gets into line. */
@@ -24,8 +24,8 @@ struct hf__sight {
 };
 
 /* Of a name that was read for that watch. HF_OK, HF_ENOMEM. */
-HF_MUST_CHECK int hf__sight_make(const struct hf__table_name *name,
-                                 const struct hf__watch *watch,
-                                 struct hf__sight *ret_sight);
+HF_MUST_CHECK int hf__wait_view_make(const struct hf__table_name *name,
+                                     const struct hf__watch *watch,
+                                     struct hf__wait_view *ret_view);
 
 #endif
