@@ -3,13 +3,13 @@
  * A session of the file store, as the files of this folder share it. Each uses
  * those below it:
  *
- *     file.c      the folder, sessions and their calls, check()
+ *     file.c      the directory, sessions and their calls, check()
  *     cells.c     values with versions
- *     survey.c    all of the folder
- *     read.c      who stands in a file
+ *     scan.c      all of the directory
+ *     read.c      who is in a file
  *     write.c     what was decided, and names without a file
  *     lockfile.c  one lock's file
- *     record.c    what is in it
+ *     record.c    what is in it, and who waits
  *
  * Thread: the session's, except hf__local_interrupt().
  */
@@ -64,7 +64,7 @@ int hf__file_commit(void *s, const struct hf__op *, struct hf__name *,
 int64_t hf__file_held_until(struct hf__side *side, const struct hf__key *key,
                             const struct hf__token *mine, int64_t now_us);
 
-/* ---- survey.c */
+/* ---- scan.c */
 
 /* Two more. */
 int hf__file_scan(void *s, struct hf__scan *, hf_error *);

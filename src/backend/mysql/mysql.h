@@ -7,7 +7,7 @@
  * each other, sql what goes into a statement, schema shape row the tables;
  * batch is execute(), fast_path for names with one holder, slow_path for those
  * with more, which src/backend/name/ decides (name commit); wait is waiting,
- * survey list() and gc(), cells cell(), check check().
+ * scan list() and gc(), cells cell(), check check().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */

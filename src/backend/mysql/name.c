@@ -32,14 +32,14 @@ enum column {
 static const char *const rest[] = {
     [HF__TO_DECIDE] = HF__SQL_NOW ",label,host,pid,thread,note",
     [HF__TO_WAIT] = "0",
-    [HF__TO_SURVEY] = HF__SQL_NOW ",label,host,pid,thread,note,"};
+    [HF__TO_SCAN] = HF__SQL_NOW ",label,host,pid,thread,note,"};
 
 /* To wait, it is the beginning of time: what is left does not mind. */
 void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
                         hf__mysql_from_fn add_from, const void *arg)
 {
     bool is_deep = depth != HF__TO_WAIT;
-    bool is_survey = depth == HF__TO_SURVEY;
+    bool is_scan = depth == HF__TO_SCAN;
     bool has_wake_locks = s->t.has_wake_locks;
     const char *of_grant =
         has_wake_locks && !is_deep ? HF__WAKE_LOCK_OF_TOKEN("hf") : "NULL";
@@ -50,21 +50,21 @@ void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
                   ",%s,keep_until-" HF__SQL_NOW
                   ",broken,revision,crowd,%s,%s%s",
                   is_deep ? "acquired_at" : "0", of_grant, rest[depth],
-                  is_survey ? "changed_at" : "");
+                  is_scan ? "changed_at" : "");
     add_from(t, "holdfast_lock FORCE INDEX(PRIMARY)", arg);
     hf__text_addf(
         t,
         " UNION ALL SELECT 1,name_key,fence,token,expires-" HF__SQL_NOW
         ",%s,mode,slots,slot,ended,%s,%s%s",
         is_deep ? "acquired_at" : "0", of_grant, rest[depth],
-        is_survey ? "0" : "");
+        is_scan ? "0" : "");
     add_from(t, "holdfast_beside FORCE INDEX(PRIMARY)", arg);
     hf__text_addf(t,
                   " UNION ALL SELECT 2,name_key,seq,token,asked-" HF__SQL_NOW
                   ",%s,mode,slots,-1,0,%s,%s%s",
                   is_deep ? "since" : "0",
                   has_wake_locks ? HF__WAKE_LOCK_OF_TOKEN("hq") : "NULL",
-                  rest[depth], is_survey ? "0" : "");
+                  rest[depth], is_scan ? "0" : "");
     add_from(t, "holdfast_ticket FORCE INDEX(PRIMARY)", arg);
 }
 

@@ -15,7 +15,7 @@ enum hf__depth {
     HF__TO_DECIDE, /* who they are */
     HF__TO_WAIT,   /* the wake locks of grants; that of a ticket is always
                       told */
-    HF__TO_SURVEY  /* who they are, and when the record was changed */
+    HF__TO_SCAN    /* who they are, and when the record was changed */
 };
 
 /* Add the statement to s->sql. */

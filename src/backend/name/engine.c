@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations, and waiting, of a store of records. What is asked of all names
- * is survey.c's. Called by the session's thread.
+ * is scan.c's. Called by the session's thread.
  */
 #include "src/backend/name/engine.h"
 

@@ -6,7 +6,7 @@
  * the tables; batch is execute(), by the statements of fast_path with their
  * wake locks (wake_lock), or where those do nothing by what src/backend/name/
  * decides (decide, name, commit); wait and listen are waiting and being told,
- * survey is list() and gc(), cells is cell(), check is check().
+ * scan is list() and gc(), cells is cell(), check is check().
  *
  * Thread: the session's; interrupting it: any.
  */

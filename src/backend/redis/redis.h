@@ -4,7 +4,7 @@
  * redis.c opens and closes; wire tls target dial peer greet errors are the
  * connection, said sentinel who is the primary, ask answer (and lua/) the
  * operations, scan the names; redlock/ uses them too. execute (by confirm) is
- * execute() and cell(), wait (by subscribe) is waiting, survey is list() and
+ * execute() and cell(), wait (by subscribe) is waiting, list is list() and
  * gc(), check (by may) is check().
  *
  * Thread: the session's, except interrupt().

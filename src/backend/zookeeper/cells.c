@@ -8,7 +8,7 @@
  * A change looks, decides here, and writes if the node still has the version
  * that it had (the server's own, a count of its writes). That count begins anew
  * with a node that is made again after a cleaning; so a cleaning writes to the
- * folder, too (survey.c), and a change is refused where that was done since it
+ * folder, too (list.c), and a change is refused where that was done since it
  * looked. Therefore a request of a try that was given up, which the server may
  * apply a moment later, does no harm: if a later try has written, or anybody
  * else, it is refused; if not, it is this change, and the later try, which is

@@ -35,7 +35,7 @@ struct hf__zk {
     struct hf__zk_listened *listened; /* listen.c's; NULL: none */
 };
 
-/* ---- zookeeper.c, wait.c, listen.c, survey.c, cells.c: as backend.h says */
+/* ---- zookeeper.c, wait.c, listen.c, list.c, cells.c: as backend.h says */
 
 int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
                    hf_error *err);

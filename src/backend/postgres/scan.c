@@ -6,7 +6,7 @@
  * that somebody keeps locked, nor for the disk, for a deletion that a crash
  * undoes does no harm. Called by the session's thread.
  */
-#include "src/backend/table/survey.h"
+#include "src/backend/table/scan.h"
 
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/fast_path.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* HF__SURVEY_CHUNK */
+/* HF__SCAN_CHUNK */
 #define CHUNK_TEXT "256"
 
 #define UNTOLD "set_config('synchronous_commit','off',true)"
@@ -46,7 +46,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__pg *s = state;
     struct hf__pg_cursor rows = {NULL, 0};
-    struct hf__survey v = {.next = hf__pg_name_next, .rows = &rows};
+    struct hf__table_scan v = {.next = hf__pg_name_next, .rows = &rows};
     int r;
 
     (void)err; /* that of the session */
@@ -56,7 +56,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     r = hf__pg_run_well(s);
     rows.rows = s->reply.rows;
     s->reply.rows = NULL; /* what is forgotten has a reply of its own */
-    r = r == HF_OK ? hf__survey_tell(&s->t, &v, scan) : r;
+    r = r == HF_OK ? hf__table_scan_tell(&s->t, &v, scan) : r;
     PQclear(rows.rows);
     return r;
 }
@@ -140,8 +140,8 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &sweep);
     put_range(s, prefix, g->at, g->length);
-    hf__pg_put_i64(s, g->idle_us > HF__SURVEY_GRACE_US ? g->idle_us
-                                                       : HF__SURVEY_GRACE_US);
+    hf__pg_put_i64(s, g->idle_us > HF__SCAN_GRACE_US ? g->idle_us
+                                                     : HF__SCAN_GRACE_US);
     r = hf__pg_run(s);
     if (r != HF_OK) {
         return hf__pg_dead(s, s->t.err);
@@ -151,7 +151,7 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
         return is_strange(s) ? HF_OK : hf__pg_refusal(s, s->t.err);
     }
     g->count += (uint64_t)hf__pg_i64(s, 0, 0);
-    if (hf__pg_i64(s, 0, 1) == HF__SURVEY_CHUNK) {
+    if (hf__pg_i64(s, 0, 1) == HF__SCAN_CHUNK) {
         last = hf__pg_bytes(s, 0, 2, &length);
         memcpy(g->at, last, length);
         g->at[length] = '\0';
@@ -187,9 +187,9 @@ int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     struct hf__pg *s = state;
     int r = begin(s, deadline, err);
 
-    if (r == HF_OK && g->of_cells && g->idle_us < HF__SURVEY_GRACE_US) {
+    if (r == HF_OK && g->of_cells && g->idle_us < HF__SCAN_GRACE_US) {
         hf__table_rest(&s->t,
-                       hf__after_ms(hf__now(), HF__SURVEY_GRACE_US / 1000));
+                       hf__after_ms(hf__now(), HF__SCAN_GRACE_US / 1000));
     }
     if (r != HF_OK) {
         return r;

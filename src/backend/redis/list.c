@@ -19,18 +19,18 @@
 
 #include <string.h>
 
-struct survey {
+struct name_query {
     struct hf__redis *s;
     hf__time deadline;
     hf_error *err;
     void *arg; /* of the two functions */
     /* One command for the name. */
-    void (*add)(const struct survey *, struct hf__bytes *,
+    void (*add)(const struct name_query *, struct hf__bytes *,
                 const struct hf__key *, bool with_text);
     /* Its reply. HF_OK; HF__AGAIN: the server does not know the script;
      * HF_BUSY: enough, ask no more; negative, with err told why: the session is
      * of no use. */
-    int (*take)(const struct survey *, const struct hf__key *,
+    int (*take)(const struct name_query *, const struct hf__key *,
                 const redisReply *);
 };
 
@@ -39,12 +39,12 @@ struct survey {
 /* So many names are asked about with one pipeline. */
 #define PIPELINE 128
 
-static int fail(const struct survey *v, int status, const char *why)
+static int fail(const struct name_query *v, int status, const char *why)
 {
     return hf__fail(v->err, status, "%s: %s", v->s->peer.target.shown, why);
 }
 
-static int next_reply(const struct survey *v, redisReply **ret_reply)
+static int next_reply(const struct name_query *v, redisReply **ret_reply)
 {
     struct hf__redis *s = v->s;
     int r =
@@ -54,7 +54,7 @@ static int next_reply(const struct survey *v, redisReply **ret_reply)
 }
 
 /* What was added goes out. */
-static int send_all(const struct survey *v)
+static int send_all(const struct name_query *v)
 {
     if (hf__resp_queue(&v->s->peer.resp) != HF_OK) {
         return fail(v, HF_ENOMEM, "out of memory for a command");
@@ -72,7 +72,7 @@ static bool is_strange(const redisReply *reply)
             strstr(reply->str, ": WRONGTYPE") != NULL);
 }
 
-static int next_page(const struct survey *v, struct hf__scan *scan,
+static int next_page(const struct name_query *v, struct hf__scan *scan,
                      struct hf__names *names)
 {
     HF_AUTO(hf__reply_free) redisReply *reply = NULL;
@@ -107,7 +107,7 @@ struct stretch {
     bool with_text; /* of the first, so that the others know it */
 };
 
-static void add_stretch(const struct survey *v, const struct stretch *h)
+static void add_stretch(const struct name_query *v, const struct stretch *h)
 {
     for (size_t i = h->at; i < h->end; i++) {
         v->add(v, &v->s->peer.resp.out, &h->names->keys[i],
@@ -117,7 +117,7 @@ static void add_stretch(const struct survey *v, const struct stretch *h)
 
 /* All its replies are taken, so that none is owed. What was said first of
  * those that are not HF_OK. */
-static int take_stretch(const struct survey *v, struct stretch *h)
+static int take_stretch(const struct name_query *v, struct stretch *h)
 {
     int verdict = HF_OK;
 
@@ -139,7 +139,7 @@ static int take_stretch(const struct survey *v, struct stretch *h)
     return verdict;
 }
 
-static int ask_all(const struct survey *v, const struct hf__names *names)
+static int ask_all(const struct name_query *v, const struct hf__names *names)
 {
     struct stretch h = {.names = names};
     int strays = 0; /* pipelines of which the first script was not known */
@@ -185,7 +185,7 @@ static struct hf__op inspection(const struct hf__key *key,
                            .ret_participants = ret_participants};
 }
 
-static void add_inspection(const struct survey *v, struct hf__bytes *out,
+static void add_inspection(const struct name_query *v, struct hf__bytes *out,
                            const struct hf__key *key, bool with_text)
 {
     struct listing *l = v->arg;
@@ -212,8 +212,8 @@ static int tell(const struct listing *l, const struct hf__key *key)
 }
 
 /* Who is gone by now has nobody; what is no record of ours is passed by. */
-static int take_inspection(const struct survey *v, const struct hf__key *key,
-                           const redisReply *reply)
+static int take_inspection(const struct name_query *v,
+                           const struct hf__key *key, const redisReply *reply)
 {
     struct listing *l = v->arg;
     struct hf__answer answer = {.err = HF_ERROR_INIT};
@@ -235,7 +235,7 @@ static int take_inspection(const struct survey *v, const struct hf__key *key,
                     answer.err.text);
 }
 
-static int collect(const struct survey *v, const struct listing *l,
+static int collect(const struct name_query *v, const struct listing *l,
                    struct hf__names *names)
 {
     struct hf__scan scan;
@@ -254,12 +254,12 @@ int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 {
     HF_AUTO(hf__names_fini) struct hf__names names = {0};
     struct listing l = {.prefix = prefix, .fn = fn, .arg = arg};
-    struct survey v = {.s = state,
-                       .deadline = deadline,
-                       .err = err,
-                       .arg = &l,
-                       .add = add_inspection,
-                       .take = take_inspection};
+    struct name_query v = {.s = state,
+                           .deadline = deadline,
+                           .err = err,
+                           .arg = &l,
+                           .add = add_inspection,
+                           .take = take_inspection};
     int r = collect(&v, &l, &names);
 
     r = r == HF_OK ? ask_all(&v, &names) : r;
@@ -274,7 +274,7 @@ int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 /* And no page is begun after so much of it: others wait for the session. */
 #define SLICE_MS 250
 
-static void add_collection(const struct survey *v, struct hf__bytes *out,
+static void add_collection(const struct name_query *v, struct hf__bytes *out,
                            const struct hf__key *key, bool with_text)
 {
     const struct hf__gc *g = v->arg;
@@ -295,8 +295,8 @@ static bool is_others(const struct hf__gc *g, const redisReply *reply)
 }
 
 /* {'ok', how many were deleted, how many of these had expired} */
-static int take_collection(const struct survey *v, const struct hf__key *key,
-                           const redisReply *reply)
+static int take_collection(const struct name_query *v,
+                           const struct hf__key *key, const redisReply *reply)
 {
     struct hf__gc *g = v->arg;
     hf_error said = HF_ERROR_INIT;
@@ -324,7 +324,7 @@ static int take_collection(const struct survey *v, const struct hf__key *key,
     return fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
 }
 
-static int sweep(const struct survey *v, struct hf__scan *scan,
+static int sweep(const struct name_query *v, struct hf__scan *scan,
                  struct hf__names *names)
 {
     int64_t left_ms = hf__ms_until(v->deadline, hf__now());
@@ -348,12 +348,12 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err)
 {
     HF_AUTO(hf__names_fini) struct hf__names names = {0};
-    struct survey v = {.s = state,
-                       .deadline = deadline,
-                       .err = err,
-                       .arg = g,
-                       .add = add_collection,
-                       .take = take_collection};
+    struct name_query v = {.s = state,
+                           .deadline = deadline,
+                           .err = err,
+                           .arg = g,
+                           .add = add_collection,
+                           .take = take_collection};
     struct hf__scan scan;
     int r;
 

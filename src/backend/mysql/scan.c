@@ -6,7 +6,7 @@
  * so that a renewal waits for none and a row that somebody keeps locked stops
  * no other. Called by the session's thread.
  */
-#include "src/backend/table/survey.h"
+#include "src/backend/table/scan.h"
 
 #include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
@@ -54,7 +54,7 @@ static void add_range(struct hf__text *t, const struct hf__mysql *s,
 
 static void add_chunk_end(struct hf__text *t)
 {
-    hf__text_addf(t, " ORDER BY name_key LIMIT %d", HF__SURVEY_CHUNK);
+    hf__text_addf(t, " ORDER BY name_key LIMIT %d", HF__SCAN_CHUNK);
 }
 
 /* ---- names */
@@ -76,7 +76,7 @@ static void add_from(struct hf__text *t, const char *table, const void *arg)
 static int scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__mysql *s = state;
-    struct hf__survey v = {.next = hf__mysql_name_next, .tag = tag_of(s)};
+    struct hf__table_scan v = {.next = hf__mysql_name_next, .tag = tag_of(s)};
     MYSQL_RES *rows;
     int r;
 
@@ -85,7 +85,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     if (!scan->is_to_clean) {
         (void)hf__pair_guard(s);
     }
-    hf__mysql_name_ask(s, HF__TO_SURVEY, add_from, &(struct range){s, scan});
+    hf__mysql_name_ask(s, HF__TO_SCAN, add_from, &(struct range){s, scan});
     hf__text_add(&s->sql, " ORDER BY 2,1");
     r = hf__mysql_run(s);
     if (r != HF_OK || s->reply.rows == NULL) {
@@ -95,7 +95,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     s->reply.rows = NULL; /* what is forgotten has a reply of its own */
     v.rows = rows;
     s->scanned = hf__now();
-    r = hf__survey_tell(&s->t, &v, scan);
+    r = hf__table_scan_tell(&s->t, &v, scan);
     mysql_free_result(rows);
     return r;
 }
@@ -130,15 +130,15 @@ static bool is_past(struct hf__mysql *s, const struct hf__name *name)
         return false;
     }
     age_us += hf__between_ns(s->scanned, hf__now()) / 1000;
-    if (age_us < HF__SURVEY_GRACE_US) {
-        ms = (HF__SURVEY_GRACE_US - age_us) / 1000 + 1;
+    if (age_us < HF__SCAN_GRACE_US) {
+        ms = (HF__SCAN_GRACE_US - age_us) / 1000 + 1;
         hf__table_rest(
             &s->t,
             hf__after_ms(hf__now(), ms < left_ms / 2 ? ms : left_ms / 2));
         age_us = name->wall_us - (int64_t)name->fence +
                  hf__between_ns(s->scanned, hf__now()) / 1000;
     }
-    return age_us >= HF__SURVEY_GRACE_US;
+    return age_us >= HF__SCAN_GRACE_US;
 }
 
 static void add_deletion(struct hf__text *t, const char *table,
@@ -216,7 +216,7 @@ static int sweep_cell(struct hf__mysql *s, const struct hf__key *key,
 
 static int sweep_chunk(struct hf__mysql *s, MYSQL_RES *rows, struct hf__gc *g)
 {
-    hf__time end = hf__survey_end(&s->t);
+    hf__time end = hf__table_scan_end(&s->t);
     MYSQL_ROW row;
     int n = 0;
     int r = HF_OK;
@@ -228,7 +228,7 @@ static int sweep_chunk(struct hf__mysql *s, MYSQL_RES *rows, struct hf__gc *g)
         r = row[2] != NULL && *row[2] == '1' ? sweep_cell(s, &key, row[1], g)
                                              : HF_OK;
         n++;
-        if (n == HF__SURVEY_CHUNK || !hf__before(hf__now(), end)) {
+        if (n == HF__SCAN_CHUNK || !hf__before(hf__now(), end)) {
             memcpy(g->at, key.bytes, key.length);
             g->at[key.length] = '\0';
             g->length = key.length + (size_t)1;
@@ -242,7 +242,7 @@ static int sweep_cells(struct hf__mysql *s, const struct hf__key *prefix,
                        struct hf__gc *g)
 {
     int64_t idle_us =
-        g->idle_us > HF__SURVEY_GRACE_US ? g->idle_us : HF__SURVEY_GRACE_US;
+        g->idle_us > HF__SCAN_GRACE_US ? g->idle_us : HF__SCAN_GRACE_US;
     MYSQL_RES *rows;
     int r;
 
@@ -306,9 +306,9 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         g->length = 0;
         return HF_OK; /* there are none */
     }
-    if (g->idle_us < HF__SURVEY_GRACE_US) {
+    if (g->idle_us < HF__SCAN_GRACE_US) {
         hf__table_rest(&s->t,
-                       hf__after_ms(hf__now(), HF__SURVEY_GRACE_US / 1000));
+                       hf__after_ms(hf__now(), HF__SCAN_GRACE_US / 1000));
     }
     return sweep_cells(s, prefix, g);
 }

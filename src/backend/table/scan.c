@@ -3,7 +3,7 @@
  * A part of list() or gc(): the names whose rows a store has read, told to the
  * engine one after another. Called by the session's thread.
  */
-#include "src/backend/table/survey.h"
+#include "src/backend/table/scan.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
  * session. */
 #define SLICE_MS 250
 
-hf__time hf__survey_end(const struct hf__table_head *t)
+hf__time hf__table_scan_end(const struct hf__table_head *t)
 {
     int64_t left_ms = hf__ms_until(t->deadline, hf__now());
 
@@ -26,7 +26,7 @@ static bool is_of(const struct hf__table_row *row, const struct hf__key *key)
 }
 
 /* The name that begins with the row, which is the one behind it then. */
-static int tell(struct hf__table_head *t, struct hf__survey *v,
+static int tell(struct hf__table_head *t, struct hf__table_scan *v,
                 const struct hf__key *key, struct hf__scan *scan)
 {
     const struct hf__key plain = {key->bytes + v->tag,
@@ -47,10 +47,10 @@ static int tell(struct hf__table_head *t, struct hf__survey *v,
     return r == HF_OK ? t->lost : r;
 }
 
-int hf__survey_tell(struct hf__table_head *t, struct hf__survey *v,
-                    struct hf__scan *scan)
+int hf__table_scan_tell(struct hf__table_head *t, struct hf__table_scan *v,
+                        struct hf__scan *scan)
 {
-    hf__time end = hf__survey_end(t);
+    hf__time end = hf__table_scan_end(t);
     bool is_cut = false;
     int n = 0;
     int r = HF_OK;
@@ -68,7 +68,7 @@ int hf__survey_tell(struct hf__table_head *t, struct hf__survey *v,
         n++;
         is_cut = scan->is_to_clean && !hf__before(hf__now(), end);
     }
-    if (!v->has_row && n < HF__SURVEY_CHUNK) {
+    if (!v->has_row && n < HF__SCAN_CHUNK) {
         scan->length = 0;
     }
     return r;
