@@ -270,7 +270,7 @@ def a_key_of_something_else_is_told_with_and_without_its_type(t):
 def the_rule_has_every_command_of_the_scripts(t):
     root = pathlib.Path(__file__).parents[2]
     rule = page.rule_for('any', 'knock')
-    probe = (root / 'src/backend/redis/may.c').read_text()
+    probe = (root / 'src/backend/redis/acl.c').read_text()
     called = {word for path in (root / 'src/backend/redis/lua').glob('*.lua')
               for word in re.findall(r"call\('([A-Z]+)'", path.read_text())}
     t.check(len(called) > 10, called)

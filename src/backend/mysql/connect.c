@@ -4,12 +4,12 @@
  * judged before the library answers it, more strictly than libmariadb does:
  * what passes here for one with TLS must be one with TLS there, or the library
  * would tell a server without TLS who we are, whatever was asked for. What the
- * library may do for a connection is login.c's. Called by the session's thread.
+ * library may do for a connection is auth.c's. Called by the session's thread.
  */
 #include "src/backend/mysql/wire.h"
 
+#include "src/backend/mysql/auth.h"
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/login.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -27,14 +27,14 @@
 
 /* ---- the greeting */
 
-enum hf__greeting {
-    HF__GREETING_PART,  /* more of it is to come */
-    HF__GREETING_TLS,   /* it has TLS */
-    HF__GREETING_PLAIN, /* it has none */
-    HF__GREETING_ERROR, /* it lets nobody in, and says why */
-    HF__GREETING_NONE,  /* it is none, or could be taken for another one */
-    HF__GREETING_MORE,  /* more has come behind it, and nobody has answered */
-    HF__GREETING_END,   /* the connection ended before it was whole */
+enum hf__handshake {
+    HF__HANDSHAKE_PART,  /* more of it is to come */
+    HF__HANDSHAKE_TLS,   /* it has TLS */
+    HF__HANDSHAKE_PLAIN, /* it has none */
+    HF__HANDSHAKE_ERROR, /* it lets nobody in, and says why */
+    HF__HANDSHAKE_NONE,  /* it is none, or could be taken for another one */
+    HF__HANDSHAKE_MORE,  /* more has come behind it, and nobody has answered */
+    HF__HANDSHAKE_END,   /* the connection ended before it was whole */
 };
 
 enum {
@@ -55,70 +55,70 @@ static unsigned number(const unsigned char *at)
     return at[0] | (unsigned)at[1] << 8;
 }
 
-static enum hf__greeting read_refusal(const unsigned char *payload, size_t n,
-                                      size_t length)
+static enum hf__handshake read_refusal(const unsigned char *payload, size_t n,
+                                       size_t length)
 {
     if (length < 3) {
-        return HF__GREETING_NONE;
+        return HF__HANDSHAKE_NONE;
     }
     if (n < 3) {
-        return HF__GREETING_PART;
+        return HF__HANDSHAKE_PART;
     }
-    return number(payload + 1) == PROGRESS ? HF__GREETING_NONE
-                                           : HF__GREETING_ERROR;
+    return number(payload + 1) == PROGRESS ? HF__HANDSHAKE_NONE
+                                           : HF__HANDSHAKE_ERROR;
 }
 
 /* Of `length` bytes `n` are there. */
-static enum hf__greeting read_payload(const unsigned char *payload, size_t n,
-                                      size_t length)
+static enum hf__handshake read_payload(const unsigned char *payload, size_t n,
+                                       size_t length)
 {
     const unsigned char *end = memchr(payload + 1, '\0', n - 1);
     size_t at;
 
     if (payload[0] != PROTOCOL) {
-        return HF__GREETING_NONE;
+        return HF__HANDSHAKE_NONE;
     }
     if (end == NULL) {
-        return n < length && n <= VERSION_MAX ? HF__GREETING_PART
-                                              : HF__GREETING_NONE;
+        return n < length && n <= VERSION_MAX ? HF__HANDSHAKE_PART
+                                              : HF__HANDSHAKE_NONE;
     }
     at = (size_t)(end - payload) + 1 + BEFORE_CAPABILITIES;
     if (end - payload > VERSION_MAX || at + 2 + AFTER_CAPABILITIES > length) {
-        return HF__GREETING_NONE;
+        return HF__HANDSHAKE_NONE;
     }
     if (n < at + 2) {
-        return HF__GREETING_PART;
+        return HF__HANDSHAKE_PART;
     }
-    return (number(payload + at) & CAN_SSL) != 0 ? HF__GREETING_TLS
-                                                 : HF__GREETING_PLAIN;
+    return (number(payload + at) & CAN_SSL) != 0 ? HF__HANDSHAKE_TLS
+                                                 : HF__HANDSHAKE_PLAIN;
 }
 
 /* Of HEAD and `length` bytes `n` are there, or more. */
-static enum hf__greeting await_end(enum hf__greeting found, size_t n,
-                                   size_t length)
+static enum hf__handshake await_end(enum hf__handshake found, size_t n,
+                                    size_t length)
 {
-    if (found == HF__GREETING_NONE || n == HEAD + length) {
+    if (found == HF__HANDSHAKE_NONE || n == HEAD + length) {
         return found;
     }
-    return n < HEAD + length ? HF__GREETING_PART : HF__GREETING_MORE;
+    return n < HEAD + length ? HF__HANDSHAKE_PART : HF__HANDSHAKE_MORE;
 }
 
-static enum hf__greeting greeting_read(const unsigned char *bytes, size_t n)
+static enum hf__handshake handshake_read(const unsigned char *bytes, size_t n)
 {
-    enum hf__greeting found;
+    enum hf__handshake found;
     size_t length;
     size_t seen;
 
     if (n < HEAD) {
-        return HF__GREETING_PART;
+        return HF__HANDSHAKE_PART;
     }
     length = number(bytes) | (size_t)bytes[2] << 16;
     if (length == 0 || length > LENGTH_MAX || bytes[3] != 0) {
-        return HF__GREETING_NONE;
+        return HF__HANDSHAKE_NONE;
     }
     seen = n - HEAD < length ? n - HEAD : length;
     if (seen == 0) {
-        return HF__GREETING_PART;
+        return HF__HANDSHAKE_PART;
     }
     found = bytes[HEAD] == REFUSAL ? read_refusal(bytes + HEAD, seen, length)
                                    : read_payload(bytes + HEAD, seen, length);
@@ -136,20 +136,20 @@ static void wake_from(int fd, size_t n)
 /* The same of what that socket has to read, and leaves there. *n_seen is how
  * much that was, 0 at first; after a part the socket is readable when there is
  * more, or its end. */
-static enum hf__greeting greeting_peek(int fd, size_t *n_seen)
+static enum hf__handshake handshake_peek(int fd, size_t *n_seen)
 {
     unsigned char bytes[PEEK_MAX];
     ssize_t n = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    enum hf__greeting found = HF__GREETING_END;
+    enum hf__handshake found = HF__HANDSHAKE_END;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return HF__GREETING_PART;
+        return HF__HANDSHAKE_PART;
     }
     if (n > 0 && (size_t)n > *n_seen) {
-        found = greeting_read(bytes, (size_t)n);
+        found = handshake_read(bytes, (size_t)n);
         *n_seen = (size_t)n;
     }
-    wake_from(fd, found == HF__GREETING_PART ? *n_seen + 1 : 1);
+    wake_from(fd, found == HF__HANDSHAKE_PART ? *n_seen + 1 : 1);
     return found;
 }
 
@@ -182,7 +182,7 @@ static void forget_password(MYSQL *handle)
 
 static bool wants_tls(const struct hf__wire_target *t)
 {
-    return t->tls != NULL && !hf__login_is_tls(t, "off");
+    return t->tls != NULL && !hf__auth_is_tls(t, "off");
 }
 
 static int late(struct hf__mysql *s, const struct hf__wire_target *t)
@@ -208,25 +208,25 @@ static int says_more(struct hf__mysql *s, const struct hf__wire_target *t)
                     t->shown);
 }
 
-static int judge_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
-                          enum hf__greeting greeting)
+static int check_handshake(struct hf__mysql *s, const struct hf__wire_target *t,
+                           enum hf__handshake handshake)
 {
-    switch (greeting) {
-    case HF__GREETING_NONE:
+    switch (handshake) {
+    case HF__HANDSHAKE_NONE:
         return hf__fail(s->t.err, HF_EPROTO,
                         "what %s says is no greeting of MySQL 4.1 or later: is "
                         "the port right?",
                         t->shown);
-    case HF__GREETING_MORE:
+    case HF__HANDSHAKE_MORE:
         return says_more(s, t);
-    case HF__GREETING_END:
+    case HF__HANDSHAKE_END:
         return hf__fail(s->t.err, HF_EUNAVAIL,
                         "the server %s has closed the connection", t->shown);
-    case HF__GREETING_PLAIN:
+    case HF__HANDSHAKE_PLAIN:
         return wants_tls(t) ? has_no_tls(s, t) : HF_OK;
-    case HF__GREETING_PART:
-    case HF__GREETING_TLS:
-    case HF__GREETING_ERROR:
+    case HF__HANDSHAKE_PART:
+    case HF__HANDSHAKE_TLS:
+    case HF__HANDSHAKE_ERROR:
     default:
         return HF_OK;
     }
@@ -234,19 +234,19 @@ static int judge_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
 
 /* The socket is connected: the greeting is looked at before the library sees
  * it, and answers. */
-static int await_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
-                          hf__time deadline)
+static int await_handshake(struct hf__mysql *s, const struct hf__wire_target *t,
+                           hf__time deadline)
 {
-    enum hf__greeting greeting = HF__GREETING_PART;
+    enum hf__handshake handshake = HF__HANDSHAKE_PART;
     size_t n_seen = 0;
 
-    while (greeting == HF__GREETING_PART) {
+    while (handshake == HF__HANDSHAKE_PART) {
         if (hf__wire_sleep_for(s, MYSQL_WAIT_READ, deadline) == 0) {
             return late(s, t);
         }
-        greeting = greeting_peek(s->wire.fd, &n_seen);
+        handshake = handshake_peek(s->wire.fd, &n_seen);
     }
-    return judge_greeting(s, t, greeting);
+    return check_handshake(s, t, handshake);
 }
 
 static bool is_connected(int fd)
@@ -353,7 +353,7 @@ static int step(struct attempt *a)
     call_library(a);
     r = hf__fd_adopt(&a->s->wire.fd, (int)mysql_get_socket(a->s->wire.handle));
     if (r == HF_OK && !a->is_started) {
-        r = hf__login_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->t.err);
+        r = hf__auth_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->t.err);
     }
     if (a->is_short) {
         hf__fork_allow();
@@ -369,7 +369,7 @@ static int step(struct attempt *a)
 static int drive(struct attempt *a)
 {
     struct hf__mysql *s = a->s;
-    bool is_greeted = a->t->socket != NULL;
+    bool has_handshake = a->t->socket != NULL;
     int r = step(a);
 
     while (r == HF_OK && a->status != 0) {
@@ -377,9 +377,9 @@ static int drive(struct attempt *a)
         if (a->got == 0) {
             return late(s, a->t);
         }
-        if (!is_greeted && is_connected(s->wire.fd)) {
-            r = await_greeting(s, a->t, a->deadline);
-            is_greeted = true;
+        if (!has_handshake && is_connected(s->wire.fd)) {
+            r = await_handshake(s, a->t, a->deadline);
+            has_handshake = true;
         }
         r = r == HF_OK ? step(a) : r;
     }
@@ -401,7 +401,7 @@ static void never_block(int fd)
 static int refuse(struct hf__mysql *s, const struct hf__wire_target *t)
 {
     MYSQL *h = s->wire.handle;
-    int r = hf__login_judge(h, t, s->t.err);
+    int r = hf__auth_judge(h, t, s->t.err);
 
     if (r != HF_OK) {
         return r;
@@ -420,7 +420,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     int r;
 
     hf__wire_disconnect(s);
-    s->wire.handle = hf__login_prepare(t, wait_for_library, s->t.err);
+    s->wire.handle = hf__auth_prepare(t, wait_for_library, s->t.err);
     if (s->wire.handle == NULL) {
         return HF_ENOMEM;
     }
@@ -434,7 +434,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
         return r;
     }
     never_block(s->wire.fd);
-    s->server.is_verified = hf__login_is_tls(t, "verify");
+    s->server.is_verified = hf__auth_is_tls(t, "verify");
     /* By a unix socket the library may have gone on without. */
     return wants_tls(t) && mysql_get_ssl_cipher(s->wire.handle) == NULL
                ? has_no_tls(s, t)

@@ -2,7 +2,7 @@
 /*
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
- * table; wire connect login errors settings target galera are the connection,
+ * table; wire connect auth errors settings target galera are the connection,
  * pair primary promote view peer takeover that to one of several that replicate
  * each other, sql what goes into a statement, schema shape row the tables;
  * batch is execute(), fast_path for names with one holder, slow_path for those

@@ -4,8 +4,8 @@
  * surroundings, its variables and files, is overridden. Which address is
  * decided elsewhere (target.c). Called by the session's thread.
  */
+#include "src/backend/postgres/auth.h"
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/login.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/rand.h"
@@ -232,7 +232,7 @@ static int step(struct attempt *a)
     hf__fork_forbid();
     hf__fd_leave(&s->wire.fd);
     a->wanted = PQconnectPoll(s->wire.handle);
-    hf__pg_login_hide(s);
+    hf__pg_auth_hide(s);
     r = hf__fd_adopt(&s->wire.fd, PQsocket(s->wire.handle));
     hf__fork_allow();
     return r == HF_OK && a->wanted == PGRES_POLLING_FAILED ? refused(a) : r;
@@ -248,7 +248,7 @@ static int meet(struct attempt *a)
     if (PQstatus(s->wire.handle) != CONNECTION_AWAITING_RESPONSE) {
         a->asked = HF__PG_ASKED_FIT;
     } else if (a->asked != HF__PG_ASKED_NOTHING) {
-        r = hf__pg_login_meet(s, a->t, &a->asked);
+        r = hf__pg_auth_meet(s, a->t, &a->asked);
     }
     if (r == HF_OK && a->asked == HF__PG_ASKED_PART) {
         hf__table_rest(&s->t, hf__after_ms(hf__now(), PART_MS));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the PostgreSQL store, as the files of this folder share it:
- * postgres.c opens and closes it; target, timeline, connect, login, settings
+ * postgres.c opens and closes it; target, timeline, connect, auth, settings
  * are the way to the right server, ask, wire and errors the connection, schema
  * the tables; batch is execute(), by the statements of fast_path with their
  * wake locks (wake_lock), or where those do nothing by what src/backend/name/

@@ -2,7 +2,7 @@
 /*
  * check(): is this server fit for locks, and how good is it? Each thing that a
  * promise rests on is one item; what this user may not see is said to be
- * unseen. What is asked changes nothing on the server; may.c asks what the user
+ * unseen. What is asked changes nothing on the server; acl.c asks what the user
  * is allowed. Called by the session's thread.
  */
 #include "src/backend/redis/check.h"
@@ -312,7 +312,7 @@ static void check_hosts(struct findings *f)
 static void check_sentinel(struct hf__checking *c, const struct hf__peer *p)
 {
     const struct hf__sentinels *a = c->s->sentinels;
-    const struct hf__sentinel_said *said = &p->said;
+    const struct hf__sentinel_reply *said = &p->said;
     bool is_newest = a->best != NULL && said->epoch == a->best->epoch;
     char value[400];
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server from connected, through TLS and what is said at first, to one that
- * can be asked; and its end. dial.c finds and connects it, greet.c has what is
- * said. Then sleeping until a server has something to say, several at once, and
- * what is made of it for one: an interrupt ends the sleep; what it was meant
- * for may have a grace to come to its end in. Called by the session's thread.
+ * can be asked; and its end. dial.c finds and connects it, handshake.c has what
+ * is said. Then sleeping until a server has something to say, several at once,
+ * and what is made of it for one: an interrupt ends the sleep; what it was
+ * meant for may have a grace to come to its end in. Called by the session's
+ * thread.
  */
 #include "src/backend/redis/peer.h"
 
@@ -23,7 +24,7 @@ void hf__peer_init(struct hf__peer *p)
 }
 
 /* The password was in it. */
-static void wipe_greeting(struct hf__peer *p)
+static void wipe_handshake(struct hf__peer *p)
 {
     if (p->resp.out.at != NULL) {
         explicit_bzero(p->resp.out.at, p->resp.out.room);
@@ -34,7 +35,7 @@ static void wipe_greeting(struct hf__peer *p)
  * it. */
 static struct hf__stale_conn stale_of(const struct hf__peer *p)
 {
-    bool was_ready = p->greetings > 0 && p->greeted == p->greetings;
+    bool was_ready = p->n_handshake > 0 && p->n_answered == p->n_handshake;
 
     if (was_ready && p->resp.owed > 0 && p->server.id != 0) {
         return (struct hf__stale_conn){p->server.id, p->server.server_id};
@@ -47,7 +48,7 @@ void hf__peer_close(struct hf__peer *p)
     struct hf__stale_conn stale = stale_of(p);
     struct hf__addresses known = p->known;
 
-    wipe_greeting(p);
+    wipe_handshake(p);
     hf__resp_fini(&p->resp);
     hf__peer_init(p);
     p->stale = stale;
@@ -56,9 +57,9 @@ void hf__peer_close(struct hf__peer *p)
 
 /* ---- from a connection to a conversation */
 
-static void greet(struct hf__peer *p)
+static void shake_hands(struct hf__peer *p)
 {
-    p->state = HF__PEER_GREETING;
+    p->state = HF__PEER_HANDSHAKE;
     (void)hf__resp_flush(&p->resp);
 }
 
@@ -68,7 +69,7 @@ static void secure(struct hf__peer *p)
     int r = hf__tls_handshake(p->resp.tls, &p->resp.wants, &why);
 
     if (r == HF_OK) {
-        greet(p);
+        shake_hands(p);
     } else if (r != HF_BUSY) {
         hf__peer_fail(p, r, why.text);
     }
@@ -80,7 +81,7 @@ static void speak(struct hf__peer *p)
     int r;
 
     if (p->target.tls == HF__TLS_OFF) {
-        greet(p);
+        shake_hands(p);
         return;
     }
     r = hf__tls_new(&p->target, p->resp.fd, &p->resp.tls, &why);
@@ -102,7 +103,7 @@ void hf__peer_start(struct hf__peer *p, const struct hf__target *target,
     p->target = copy;
     p->allow = allow;
     p->state = HF__PEER_CONNECTING;
-    if (hf__greet_queue(p, secret) != HF_OK) {
+    if (hf__handshake_queue(p, secret) != HF_OK) {
         hf__peer_fail(p, HF_ENOMEM, "out of memory for a connection");
     } else if (p->target.socket != NULL ? hf__dial_socket(p)
                                         : hf__dial_host(p, may_look_up)) {
@@ -112,8 +113,8 @@ void hf__peer_start(struct hf__peer *p, const struct hf__target *target,
 
 void hf__peer_ask_again(struct hf__peer *p)
 {
-    if (hf__greet_again(p) == HF_OK) {
-        greet(p);
+    if (hf__handshake_again(p) == HF_OK) {
+        shake_hands(p);
     } else {
         hf__peer_fail(p, HF_ENOMEM, "out of memory for a question");
     }
@@ -147,7 +148,7 @@ const char *hf__peer_why(int status)
                  "check host, port and tls=";
 }
 
-static void take_greeting(struct hf__peer *p)
+static void take_handshake(struct hf__peer *p)
 {
     redisReply *reply = NULL;
     int r = HF_BUSY;
@@ -161,7 +162,7 @@ static void take_greeting(struct hf__peer *p)
         if (reply == NULL) {
             return;
         }
-        r = hf__greet_take(p, reply);
+        r = hf__handshake_take(p, reply);
         freeReplyObject(reply);
     }
     p->state = r == HF_OK ? HF__PEER_READY : HF__PEER_DEAD;
@@ -173,16 +174,16 @@ static void take_greeting(struct hf__peer *p)
 static void fail_closed(struct hf__peer *p)
 {
     hf_error why = HF_ERROR_INIT;
-    bool has_greeted = p->state != HF__PEER_GREETING || p->greeted > 0;
+    bool has_handshake = p->state != HF__PEER_HANDSHAKE || p->n_answered > 0;
 
     if (p->resp.tls != NULL) {
         int r = hf__tls_fail(p->resp.tls, &why);
 
-        hf__peer_fail(p, has_greeted ? (int)HF_EUNAVAIL : r, why.text);
+        hf__peer_fail(p, has_handshake ? (int)HF_EUNAVAIL : r, why.text);
         return;
     }
     hf__peer_fail(p, HF_EUNAVAIL,
-                  has_greeted
+                  has_handshake
                       ? "the server has closed the connection"
                       : "the server has closed the connection without a word: "
                         "if it wants TLS, say rediss: or tls=verify");
@@ -200,17 +201,17 @@ void hf__peer_advance(struct hf__peer *p, short events)
         secure(p);
         return;
     }
-    if (p->state != HF__PEER_GREETING && p->state != HF__PEER_READY) {
+    if (p->state != HF__PEER_HANDSHAKE && p->state != HF__PEER_READY) {
         return;
     }
     move_bytes(p, events);
-    if (p->state == HF__PEER_GREETING) {
+    if (p->state == HF__PEER_HANDSHAKE) {
         if (p->resp.out.length == 0) {
-            wipe_greeting(p);
+            wipe_handshake(p);
         }
-        take_greeting(p);
+        take_handshake(p);
         /* It may have asked on. */
-        if (p->state == HF__PEER_GREETING && !p->resp.is_dead) {
+        if (p->state == HF__PEER_HANDSHAKE && !p->resp.is_dead) {
             (void)hf__resp_flush(&p->resp);
         }
     }
@@ -243,7 +244,7 @@ bool hf__peer_tick(struct hf__peer *p)
 static bool is_polled(const struct hf__peer *p)
 {
     return p->state == HF__PEER_CONNECTING || p->state == HF__PEER_SECURING ||
-           p->state == HF__PEER_GREETING || p->state == HF__PEER_READY;
+           p->state == HF__PEER_HANDSHAKE || p->state == HF__PEER_READY;
 }
 
 /* When the sleep ends at the latest, if it is not interrupted: false then. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One server as a session knows it: connecting to it, letting it say what it
- * is, and then talking to it; all in steps, so that several go side by side on
- * one thread. dial.c connects, peer.c moves a peer from state to state and
- * sleeps meanwhile, greet.c has what is said at first. Thread: the session's.
+ * One server as a session knows it, in steps, so that one thread serves
+ * several: dial.c connects, peer.c goes from state to state, handshake.c says
+ * what is sent first. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_PEER_H
 #define HF_BACKEND_REDIS_PEER_H
@@ -26,7 +25,7 @@ enum hf__peer_state {
     HF__PEER_IDLE,       /* not connected */
     HF__PEER_CONNECTING, /* connect() is under way */
     HF__PEER_SECURING,   /* the TLS handshake is */
-    HF__PEER_GREETING,   /* it is asked what it is */
+    HF__PEER_HANDSHAKE,  /* it is asked what it is */
     HF__PEER_READY,
     HF__PEER_DEAD /* with status and text; hf__peer_close() makes it IDLE */
 };
@@ -63,7 +62,7 @@ struct hf__past {
 };
 
 /* What a Sentinel said of the service. */
-struct hf__sentinel_said {
+struct hf__sentinel_reply {
     char id[41];    /* its own; "": before 6.2 it is not told */
     char host[256]; /* of the primary */
     int port;       /* 0: it did not say */
@@ -93,24 +92,24 @@ struct hf__addresses {
     } list[HF__ADDRESSES_MAX];
 };
 
-#define HF__GREETINGS 32 /* the most commands of a greeting */
+#define HF__HANDSHAKE_MAX 32 /* the most commands of a greeting */
 
 struct hf__peer {
     struct hf__resp resp;
     enum hf__peer_state state;
     struct hf__target target;
     struct hf__redis_server server;
-    struct hf__past past;          /* of one with target.mark_key */
-    struct hf__sentinel_said said; /* of one with target.service */
-    struct hf__stale_conn stale;   /* outlives hf__peer_close() */
-    const char *allow;             /* overrides; lent by who opens */
-    struct hf__addresses known;    /* outlive it, too */
-    hf__time address_until;        /* of known.at; HF__NEVER: it is the last */
-    unsigned char greeting[HF__GREETINGS]; /* what was said, in order */
-    int greetings;
-    int greeted;  /* replies of the greeting that have come */
-    int status;   /* of one that is DEAD, negative */
-    hf_error err; /* what happened, naming target.shown */
+    struct hf__past past;           /* of one with target.mark_key */
+    struct hf__sentinel_reply said; /* of one with target.service */
+    struct hf__stale_conn stale;    /* outlives hf__peer_close() */
+    const char *allow;              /* overrides; lent by who opens */
+    struct hf__addresses known;     /* outlive it, too */
+    hf__time address_until;         /* of known.at; HF__NEVER: it is the last */
+    unsigned char handshake[HF__HANDSHAKE_MAX]; /* what was said, in order */
+    int n_handshake;
+    int n_answered; /* replies of the greeting that have come */
+    int status;     /* of one that is DEAD, negative */
+    hf_error err;   /* what happened, naming target.shown */
 };
 
 void hf__peer_init(struct hf__peer *);
@@ -165,36 +164,37 @@ HF_MUST_CHECK bool hf__dial_finish(struct hf__peer *);
 /* The address has had its time, on to the next one: the same. */
 HF_MUST_CHECK bool hf__dial_next(struct hf__peer *);
 
-/* ---- greet.c, for peer.c */
+/* ---- handshake.c, for peer.c */
 
 /* Queue what is said first: AUTH, INFO, ROLE, CONFIG GET (may be refused),
  * SELECT, a member's past, CLIENT SETNAME and ID, and which scripts it knows;
  * those that it does not know are loaded then, and the stale one ended. HF_OK,
  * HF_ENOMEM. */
-HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
+HF_MUST_CHECK int hf__handshake_queue(struct hf__peer *,
+                                      const struct hf__secret *);
 /* Of a Sentinel, what comes behind AUTH: the same. */
-HF_MUST_CHECK int hf__greet_again(struct hf__peer *);
+HF_MUST_CHECK int hf__handshake_again(struct hf__peer *);
 /* One of its replies. HF_BUSY: more are to come; HF_OK: it is fit; else why it
  * is not (an override in `allow` lets it through), with p->err told: HF_EAUTH,
  * HF_EUNSAFE (it evicts, is a replica, a cluster), HF_EUNAVAIL (LOADING …),
  * HF_EINVAL (a sentinel, no such database), HF_EPROTO, HF_ENOMEM. */
-HF_MUST_CHECK int hf__greet_take(struct hf__peer *, const redisReply *);
+HF_MUST_CHECK int hf__handshake_take(struct hf__peer *, const redisReply *);
 
-/* ---- said.c, for greet.c: what a Sentinel answers */
+/* ---- sentinel_reply.c, for handshake.c: what a Sentinel answers */
 
 /* To what it is; the last only of one that did not know the service. */
-enum { HF__SAID_ID, HF__SAID_MASTER, HF__SAID_ADDRESS, HF__SAID_NAMES };
+enum { HF__ASK_ID, HF__ASK_MASTER, HF__ASK_ADDRESS, HF__ASK_NAMES };
 /* One of its replies. HF_OK; HF_BUSY: it does not know the service, ask for the
  * names of those that it knows; else p->err is told: HF_EINVAL (it is no
  * Sentinel; the names), HF_EAUTH … */
-HF_MUST_CHECK int hf__said_take(struct hf__peer *, int which,
-                                const redisReply *);
+HF_MUST_CHECK int hf__sentinel_take(struct hf__peer *, int which,
+                                    const redisReply *);
 
-/* ---- greet.c, for others */
+/* ---- handshake.c, for others */
 
 /* Is it surely a server of its own, no door to several? */
-bool hf__greet_is_one(const struct hf__redis_server *);
+bool hf__handshake_is_one(const struct hf__redis_server *);
 /* 'B', 'C' or 'D', by what was found. */
-char hf__greet_grade(const struct hf__redis_server *);
+char hf__handshake_grade(const struct hf__redis_server *);
 
 #endif

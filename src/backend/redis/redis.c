@@ -119,7 +119,7 @@ static int try_hosts(struct hf__redis *s, const struct hf__url *url,
  * or somebody may reach another one than we do. */
 static char grade_of(const struct hf__redis *s)
 {
-    char grade = hf__greet_grade(&s->peer.server);
+    char grade = hf__handshake_grade(&s->peer.server);
 
     if ((s->n_hosts > 1 || s->sentinels != NULL) && grade < 'C') {
         grade = 'C';
@@ -192,7 +192,7 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
                 : try_hosts(s, url, allow, deadline, err);
     }
     s->rest.grace_ms = s->head.only_listens ? 0 : GRACE_MS;
-    s->is_apart = !hf__greet_is_one(&s->peer.server);
+    s->is_apart = !hf__handshake_is_one(&s->peer.server);
     r = r == HF_OK ? judge_replicas(s, err) : r;
     if (r == HF_OK) {
         s->head.server_info.grade = grade_of(s);

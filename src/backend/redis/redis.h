@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the store redis://, as the files of this folder share it:
- * redis.c opens and closes; wire tls target dial peer greet errors are the
- * connection, said sentinel who is the primary, ask answer (and lua/) the
- * operations, scan the names; redlock/ uses them too. execute (by confirm) is
- * execute() and cell(), wait (by subscribe) is waiting, list is list() and
- * gc(), check (by may) is check().
+ * redis.c opens and closes; wire tls target dial peer handshake errors are the
+ * connection, sentinel sentinel_reply who is the primary, ask answer (and lua/)
+ * the operations, scan the names; redlock/ uses them too. execute (by confirm)
+ * is execute() and cell(), wait (by subscribe) is waiting, list is list() and
+ * gc(), check (by acl) is check().
  *
  * Thread: the session's, except interrupt().
  */

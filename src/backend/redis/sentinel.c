@@ -312,7 +312,7 @@ void hf__sentinel_fini(struct hf__redis *s)
 
 /* ---- listening */
 
-static bool is_at(const struct hf__sentinel_said *said, const char *host,
+static bool is_at(const struct hf__sentinel_reply *said, const char *host,
                   int port)
 {
     return said != NULL && said->port == port && strcmp(said->host, host) == 0;

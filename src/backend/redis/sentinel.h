@@ -19,7 +19,7 @@ struct hf__sentinels {
     int answered;
     int known; /* Sentinels of the service: as many as any of them says, or
                   the URL */
-    const struct hf__sentinel_said *best; /* the newest configuration that any
+    const struct hf__sentinel_reply *best; /* the newest configuration that any
                                              of them says; NULL: none did */
     int n;
     struct hf__peer peers[];

@@ -51,7 +51,7 @@ TEST(an_address_that_does_not_answer_leaves_the_next_one_time)
     hf__peer_init(&p);
     EXPECT_IS(hf__waker_init(&rest.waker, &err), HF_OK);
     snprintf(p.target.shown, sizeof p.target.shown, "three addresses");
-    EXPECT_IS(hf__greet_queue(&p, &none), HF_OK);
+    EXPECT_IS(hf__handshake_queue(&p, &none), HF_OK);
     /* One that is over, one that is silent, and the server's. */
     p.known.n = 3;
     p.known.list[0] = address_of(silent);

@@ -8,7 +8,7 @@
  * forked. An option that can't be set ends the connection: it might be the one
  * that keeps the password. Thread: any.
  */
-#include "src/backend/mysql/login.h"
+#include "src/backend/mysql/auth.h"
 
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -52,14 +52,14 @@ static void load(MYSQL *handle, const char *const *plugins)
     }
 }
 
-bool hf__login_is_tls(const struct hf__wire_target *t, const char *word)
+bool hf__auth_is_tls(const struct hf__wire_target *t, const char *word)
 {
     return t->tls != NULL && strcmp(t->tls, word) == 0;
 }
 
 static const char *allowed(const struct hf__wire_target *t)
 {
-    if (!hf__login_is_tls(t, "verify")) {
+    if (!hf__auth_is_tls(t, "verify")) {
         return BY_PROOF;
     }
     return t->socket != NULL ? BY_PROOF BY_PASSWORD
@@ -91,10 +91,10 @@ static bool is_believed(const struct hf__wire_target *t, int fd)
             owns_folder(t->socket, peer.uid));
 }
 
-int hf__login_meet(MYSQL *handle, const struct hf__wire_target *t, int fd,
-                   hf_error *err)
+int hf__auth_meet(MYSQL *handle, const struct hf__wire_target *t, int fd,
+                  hf_error *err)
 {
-    if (t->socket == NULL || fd < 0 || hf__login_is_tls(t, "verify") ||
+    if (t->socket == NULL || fd < 0 || hf__auth_is_tls(t, "verify") ||
         !is_believed(t, fd)) {
         return HF_OK;
     }
@@ -118,10 +118,10 @@ static bool set_text(MYSQL *handle, enum mysql_option option, const char *text)
 
 static bool set_tls(MYSQL *handle, const struct hf__wire_target *t)
 {
-    my_bool is_verified = hf__login_is_tls(t, "verify") ? 1 : 0;
+    my_bool is_verified = hf__auth_is_tls(t, "verify") ? 1 : 0;
     /* A unix socket is as private as it gets; but who asks, gets it. */
     bool is_off =
-        t->tls == NULL ? t->socket != NULL : hf__login_is_tls(t, "off");
+        t->tls == NULL ? t->socket != NULL : hf__auth_is_tls(t, "off");
     my_bool is_wanted = is_off ? 0 : 1;
 
     /* Said in any case: other versions of the library default otherwise. */
@@ -143,7 +143,7 @@ static bool set_plugins(MYSQL *handle, const struct hf__wire_target *t)
 }
 
 static bool set_options(MYSQL *handle, const struct hf__wire_target *t,
-                        hf__login_wait_fn wait)
+                        hf__auth_wait_fn wait)
 {
     unsigned protocol = MYSQL_PROTOCOL_TCP;
     unsigned sends_files = 0;
@@ -157,8 +157,8 @@ static bool set_options(MYSQL *handle, const struct hf__wire_target *t,
            set_plugins(handle, t) && set_tls(handle, t);
 }
 
-MYSQL *hf__login_prepare(const struct hf__wire_target *t,
-                         hf__login_wait_fn wait, hf_error *err)
+MYSQL *hf__auth_prepare(const struct hf__wire_target *t, hf__auth_wait_fn wait,
+                        hf_error *err)
 {
     MYSQL *handle;
 
@@ -167,8 +167,7 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t,
     if (handle != NULL) {
         load(handle, by_proof);
     }
-    if (handle != NULL &&
-        (t->socket != NULL || hf__login_is_tls(t, "verify"))) {
+    if (handle != NULL && (t->socket != NULL || hf__auth_is_tls(t, "verify"))) {
         load(handle, by_password);
     }
     if (handle != NULL && !set_options(handle, t, wait)) {
@@ -186,8 +185,8 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t,
 
 /* Which plugin it was, the library does not say: what it says instead is some
  * bytes of another packet. */
-int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
-                    hf_error *err)
+int hf__auth_judge(MYSQL *handle, const struct hf__wire_target *t,
+                   hf_error *err)
 {
     if (strstr(mysql_error(handle), NO_FOLDER "/") != NULL) {
         return hf__fail_native(err, HF_EAUTH, (int)mysql_errno(handle),

@@ -3,8 +3,8 @@
  * What a server asks of a client before it lets it in, looked at before the
  * library answers. Thread: the session's.
  */
-#ifndef HF_BACKEND_POSTGRES_LOGIN_H
-#define HF_BACKEND_POSTGRES_LOGIN_H
+#ifndef HF_BACKEND_POSTGRES_AUTH_H
+#define HF_BACKEND_POSTGRES_AUTH_H
 
 #include "src/backend/postgres/target.h"
 
@@ -21,10 +21,10 @@ enum hf__pg_asked {
 
 /* Before the library reads: the password is put in its place for as long as it
  * may be used. HF_OK; HF_EUNSAFE, HF_EAUTH, HF_EPROTO: it must not answer. */
-HF_MUST_CHECK int hf__pg_login_meet(struct hf__pg *s,
-                                    const struct hf__pg_target *t,
-                                    enum hf__pg_asked *ret_asked);
+HF_MUST_CHECK int hf__pg_auth_meet(struct hf__pg *s,
+                                   const struct hf__pg_target *t,
+                                   enum hf__pg_asked *ret_asked);
 /* After it. */
-void hf__pg_login_hide(struct hf__pg *s);
+void hf__pg_auth_hide(struct hf__pg *s);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum greeting {
+enum handshake {
     AUTH,
     INFO,
     ROLE,
@@ -45,11 +45,11 @@ static int refuse(struct hf__peer *p, int status, const char *why)
 
 /* ---- asking */
 
-static void ask(struct hf__peer *p, enum greeting what,
+static void ask(struct hf__peer *p, enum handshake what,
                 const char *const words[])
 {
-    HF_ASSERT(p->greetings < HF__GREETINGS);
-    p->greeting[p->greetings++] = (unsigned char)what;
+    HF_ASSERT(p->n_handshake < HF__HANDSHAKE_MAX);
+    p->handshake[p->n_handshake++] = (unsigned char)what;
     hf__bytes_words(&p->resp.out, words);
 }
 
@@ -107,21 +107,21 @@ static void queue_for_sentinel(struct hf__peer *p)
     }
 }
 
-int hf__greet_again(struct hf__peer *p)
+int hf__handshake_again(struct hf__peer *p)
 {
-    p->greetings = 0;
-    p->greeted = 0;
+    p->n_handshake = 0;
+    p->n_answered = 0;
     p->said.port = 0;
     queue_for_sentinel(p);
     return hf__resp_queue(&p->resp);
 }
 
-int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
+int hf__handshake_queue(struct hf__peer *p, const struct hf__secret *secret)
 {
     char database[16];
 
-    p->greetings = 0;
-    p->greeted = 0;
+    p->n_handshake = 0;
+    p->n_answered = 0;
     if (secret->is_given || p->target.user != NULL) {
         const char *password = secret->is_given ? secret->text : "";
         const char *user = p->target.user;
@@ -229,7 +229,7 @@ static void copy(char *to, size_t size, const char *text)
 
 /* ---- judging it */
 
-static int refused(struct hf__peer *p, enum greeting what,
+static int refused(struct hf__peer *p, enum handshake what,
                    const redisReply *reply)
 {
     hf_error said = HF_ERROR_INIT;
@@ -289,7 +289,7 @@ static int judge(struct hf__peer *p)
 }
 
 /* Of a Sentinel. */
-static int take_said(struct hf__peer *p, enum greeting what,
+static int take_said(struct hf__peer *p, enum handshake what,
                      const redisReply *reply)
 {
     int r;
@@ -298,12 +298,12 @@ static int take_said(struct hf__peer *p, enum greeting what,
         return reply->type == REDIS_REPLY_ERROR ? refused(p, what, reply)
                                                 : (int)HF_OK;
     }
-    r = hf__said_take(p,
-                      what == MYID      ? HF__SAID_ID
-                      : what == MASTER  ? HF__SAID_MASTER
-                      : what == ADDRESS ? HF__SAID_ADDRESS
-                                        : HF__SAID_NAMES,
-                      reply);
+    r = hf__sentinel_take(p,
+                          what == MYID      ? HF__ASK_ID
+                          : what == MASTER  ? HF__ASK_MASTER
+                          : what == ADDRESS ? HF__ASK_ADDRESS
+                                            : HF__ASK_NAMES,
+                          reply);
     if (r != HF_BUSY) {
         return r;
     }
@@ -314,7 +314,8 @@ static int take_said(struct hf__peer *p, enum greeting what,
 }
 
 /* HF_OK: on to the next. */
-static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
+static int take(struct hf__peer *p, enum handshake what,
+                const redisReply *reply)
 {
     struct hf__redis_server *s = &p->server;
     bool is_error = reply->type == REDIS_REPLY_ERROR;
@@ -374,27 +375,27 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
     return HF_OK;
 }
 
-int hf__greet_take(struct hf__peer *p, const redisReply *reply)
+int hf__handshake_take(struct hf__peer *p, const redisReply *reply)
 {
     int r;
 
-    if (p->greeted >= p->greetings) {
+    if (p->n_answered >= p->n_handshake) {
         return refuse(p, HF_EPROTO, "it answers what nobody asked");
     }
-    r = take(p, (enum greeting)p->greeting[p->greeted++], reply);
+    r = take(p, (enum handshake)p->handshake[p->n_answered++], reply);
     if (r == HF_OK) {
-        r = p->greeted < p->greetings ? (int)HF_BUSY : judge(p);
+        r = p->n_answered < p->n_handshake ? (int)HF_BUSY : judge(p);
     }
     return r;
 }
 
-bool hf__greet_is_one(const struct hf__redis_server *s)
+bool hf__handshake_is_one(const struct hf__redis_server *s)
 {
     return strcmp(s->mode, "standalone") == 0 && s->run_id[0] != '\0' &&
            s->has_told_role;
 }
 
-char hf__greet_grade(const struct hf__redis_server *s)
+char hf__handshake_grade(const struct hf__redis_server *s)
 {
     if (!s->has_aof) {
         return 'D';

@@ -44,7 +44,7 @@ static int number_of(const redisReply *reply, const char *name)
 
 static void take_master(struct hf__peer *p, const redisReply *reply)
 {
-    struct hf__sentinel_said *said = &p->said;
+    struct hf__sentinel_reply *said = &p->said;
 
     said->epoch = strtoll(value_of(reply, "config-epoch"), NULL, 10);
     said->quorum = number_of(reply, "quorum");
@@ -61,7 +61,7 @@ static int refuse(struct hf__peer *p, int status, const char *why)
 
 static int take_address(struct hf__peer *p, const redisReply *reply)
 {
-    struct hf__sentinel_said *said = &p->said;
+    struct hf__sentinel_reply *said = &p->said;
     const char *host = text_at(reply, 0);
     long port = strtol(text_at(reply, 1), NULL, 10);
 
@@ -123,9 +123,9 @@ static int take_error(struct hf__peer *p, const redisReply *reply)
     return refuse(p, r == HF__AGAIN ? (int)HF_EUNAVAIL : r, said.text);
 }
 
-int hf__said_take(struct hf__peer *p, int which, const redisReply *reply)
+int hf__sentinel_take(struct hf__peer *p, int which, const redisReply *reply)
 {
-    if (which == HF__SAID_ID) {
+    if (which == HF__ASK_ID) {
         (void)snprintf(p->said.id, sizeof p->said.id, "%s",
                        reply->type == REDIS_REPLY_STRING ? reply->str : "");
         return HF_OK;
@@ -134,10 +134,10 @@ int hf__said_take(struct hf__peer *p, int which, const redisReply *reply)
         return take_error(p, reply);
     }
     switch (which) {
-    case HF__SAID_MASTER:
+    case HF__ASK_MASTER:
         take_master(p, reply);
         return HF_OK;
-    case HF__SAID_ADDRESS:
+    case HF__ASK_ADDRESS:
         /* Of an unknown service it says "none", and the other question why. */
         return reply->type == REDIS_REPLY_NIL ||
                        (reply->type == REDIS_REPLY_ARRAY &&

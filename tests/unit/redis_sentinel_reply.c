@@ -29,7 +29,7 @@ static int take(struct hf__peer *p, int which, const char *wire)
     EXPECT_IS(redisReaderGetReply(reader, &reply), REDIS_OK);
     EXPECT(reply != NULL);
     p->err = (hf_error)HF_ERROR_INIT;
-    r = hf__said_take(p, which, reply);
+    r = hf__sentinel_take(p, which, reply);
     freeReplyObject(reply);
     redisReaderFree(reader);
     return r;
@@ -37,7 +37,7 @@ static int take(struct hf__peer *p, int which, const char *wire)
 
 static void take_master(struct hf__peer *p)
 {
-    EXPECT_IS(take(p, HF__SAID_MASTER,
+    EXPECT_IS(take(p, HF__ASK_MASTER,
                    "*12\r\n$2\r\nip\r\n$8\r\n10.0.0.1\r\n$4\r\nport\r\n"
                    "$4\r\n6379\r\n$5\r\nflags\r\n$20\r\n"
                    "s_down,o_down,master\r\n$12\r\nconfig-epoch\r\n"
@@ -55,19 +55,19 @@ TEST(a_primary_that_is_down_is_told_from_one_just_promoted)
     EXPECT_IS(p.said.quorum, 2);
     EXPECT_IS(p.said.others, 4);
     EXPECT_IS(
-        take(&p, HF__SAID_ADDRESS, "*2\r\n$8\r\n10.0.0.1\r\n$4\r\n6379\r\n"),
+        take(&p, HF__ASK_ADDRESS, "*2\r\n$8\r\n10.0.0.1\r\n$4\r\n6379\r\n"),
         HF_OK);
     EXPECT(p.said.is_down);
     take_master(&p);
     EXPECT_IS(
-        take(&p, HF__SAID_ADDRESS, "*2\r\n$8\r\n10.0.0.2\r\n$4\r\n6379\r\n"),
+        take(&p, HF__ASK_ADDRESS, "*2\r\n$8\r\n10.0.0.2\r\n$4\r\n6379\r\n"),
         HF_OK);
     EXPECT(!p.said.is_down);
     EXPECT_TEXT(p.said.host, "10.0.0.2");
     EXPECT_IS(p.said.port, 6379);
     take_master(&p);
     EXPECT_IS(
-        take(&p, HF__SAID_ADDRESS, "*2\r\n$8\r\n10.0.0.1\r\n$4\r\n6380\r\n"),
+        take(&p, HF__ASK_ADDRESS, "*2\r\n$8\r\n10.0.0.1\r\n$4\r\n6380\r\n"),
         HF_OK);
     EXPECT(!p.said.is_down);
 }
@@ -85,16 +85,16 @@ TEST(what_no_sentinel_says_is_no_address)
     struct hf__peer p = peer_of("job");
 
     for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
-        EXPECT_IS(take(&p, HF__SAID_ADDRESS, wires[i]), HF_EPROTO);
+        EXPECT_IS(take(&p, HF__ASK_ADDRESS, wires[i]), HF_EPROTO);
         EXPECT_IS(p.said.port, 0);
     }
     for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
-        EXPECT_IS(take(&p, HF__SAID_MASTER, wires[i]), HF_OK);
+        EXPECT_IS(take(&p, HF__ASK_MASTER, wires[i]), HF_OK);
         EXPECT_IS(p.said.epoch + p.said.quorum + p.said.others, 0);
-        EXPECT_IS(take(&p, HF__SAID_NAMES, wires[i]), HF_EINVAL);
+        EXPECT_IS(take(&p, HF__ASK_NAMES, wires[i]), HF_EINVAL);
     }
     /* "None" is what it says of a service that it does not know. */
-    EXPECT_IS(take(&p, HF__SAID_ADDRESS, "*-1\r\n"), HF_OK);
+    EXPECT_IS(take(&p, HF__ASK_ADDRESS, "*-1\r\n"), HF_OK);
     EXPECT_IS(p.said.port, 0);
 }
 
@@ -103,18 +103,18 @@ TEST(what_a_sentinel_refuses_has_a_remedy)
     struct hf__peer p = peer_of("job");
 
     EXPECT_IS(
-        take(&p, HF__SAID_MASTER, "-ERR No such master with that name\r\n"),
+        take(&p, HF__ASK_MASTER, "-ERR No such master with that name\r\n"),
         HF_BUSY);
     EXPECT_IS(
-        take(&p, HF__SAID_NAMES, "*1\r\n*2\r\n$4\r\nname\r\n$4\r\nmain\r\n"),
+        take(&p, HF__ASK_NAMES, "*1\r\n*2\r\n$4\r\nname\r\n$4\r\nmain\r\n"),
         HF_EINVAL);
     EXPECT_HAS(p.err.text, "no service \"job\", but \"main\"");
-    EXPECT_IS(take(&p, HF__SAID_NAMES, "*0\r\n"), HF_EINVAL);
+    EXPECT_IS(take(&p, HF__ASK_NAMES, "*0\r\n"), HF_EINVAL);
     EXPECT_HAS(p.err.text, "none at all");
-    EXPECT_IS(take(&p, HF__SAID_MASTER, "-ERR unknown command 'SENTINEL'\r\n"),
+    EXPECT_IS(take(&p, HF__ASK_MASTER, "-ERR unknown command 'SENTINEL'\r\n"),
               HF_EINVAL);
-    EXPECT_IS(take(&p, HF__SAID_MASTER, "-NOAUTH Authentication required.\r\n"),
+    EXPECT_IS(take(&p, HF__ASK_MASTER, "-NOAUTH Authentication required.\r\n"),
               HF_EAUTH);
     EXPECT_HAS(p.err.text, "sentinel_password_file=");
-    EXPECT_IS(take(&p, HF__SAID_MASTER, "-NOPERM no\r\n"), HF_EAUTH);
+    EXPECT_IS(take(&p, HF__ASK_MASTER, "-NOPERM no\r\n"), HF_EAUTH);
 }

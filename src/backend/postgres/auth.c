@@ -9,7 +9,7 @@
  * they ask; a server sends one at a time, and with the last proof of its own
  * that all is well. Thread: the session's.
  */
-#include "src/backend/postgres/login.h"
+#include "src/backend/postgres/auth.h"
 
 #include "src/base/error.h"
 
@@ -109,15 +109,15 @@ static void reveal(PGconn *handle, const char *password)
     memcpy(to, password, strnlen(password, strlen(to)));
 }
 
-void hf__pg_login_hide(struct hf__pg *s)
+void hf__pg_auth_hide(struct hf__pg *s)
 {
     char *to = PQpass(s->wire.handle);
 
     memset(to, '*', strlen(to));
 }
 
-int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
-                      enum hf__pg_asked *ret_asked)
+int hf__pg_auth_meet(struct hf__pg *s, const struct hf__pg_target *t,
+                     enum hf__pg_asked *ret_asked)
 {
     unsigned char bytes[(AT_ONCE + 1) * (LENGTH_MAX + 1)];
     ssize_t n = peek(s->wire.handle, bytes, sizeof bytes);
