@@ -189,7 +189,7 @@ static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
                          struct contents *c, hf_error *err)
 {
     if (!hf__lockfile_lock(file,
-                           hf__earlier(file->s->local.plain.deadline,
+                           hf__earlier(file->s->local.engine_session.deadline,
                                        hf__after_ms(hf__now(), LOCK_MS)))) {
         return hf__fail(err, HF__AGAIN, "%s/%s is locked by somebody else",
                         file->s->file_dir.dir.store, file->name);

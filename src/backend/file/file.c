@@ -228,21 +228,21 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     bool has_others;
     int r = hf__local_begin(&s->local, url, "a file store", "file:DIR", err);
 
-    s->local.plain.primitives = &primitives;
+    s->local.engine_session.primitives = &primitives;
     s->lockfile.fd = -1;
-    s->name.grants.few = &s->few;
+    s->name.grants.inline_one = &s->inline_one;
     if (r == HF_OK) {
         r = dir_init(&s->file_dir, url->path, allow, err);
     }
     if (r == HF_OK) {
-        r = hf__side_get(&s->file_dir.dir, &s->local.plain.head, deadline,
-                         &s->local.side, &has_others, err);
+        r = hf__side_get(&s->file_dir.dir, &s->local.engine_session.head,
+                         deadline, &s->local.side, &has_others, err);
     }
     if (r == HF_OK) {
         r = check_dir(s, err);
     }
     if (r == HF_OK) {
-        s->local.plain.head.server_info = (struct hf__server_info){
+        s->local.engine_session.head.server_info = (struct hf__server_info){
             .grade = 'S', .reach = s->file_dir.dir.reach};
     }
     return r;
@@ -260,7 +260,7 @@ static bool part_one(void *arg, const struct hf__key *key,
     if (lockfile.fd < 0) {
         return true; /* there is no record that could speak of us */
     }
-    if (!hf__lockfile_lock(&lockfile, s->local.plain.deadline) ||
+    if (!hf__lockfile_lock(&lockfile, s->local.engine_session.deadline) ||
         hf__lockfile_read(&lockfile, key, NULL) != HF_OK) {
         return false;
     }
@@ -279,7 +279,7 @@ static void file_close(void *state)
      * store again. From now on their leases alone count: else the end of its
      * life would say that the holder is dead. Where that can't be written,
      * side.c keeps the life. */
-    s->local.plain.deadline = hf__after_ms(hf__now(), CLOSE_MS);
+    s->local.engine_session.deadline = hf__after_ms(hf__now(), CLOSE_MS);
     if (s->local.side != NULL && hf__side_leave(s->local.side) &&
         check_dir(s, NULL) == HF_OK) {
         hf__held_part(&s->local.side->held, part_one, s);
@@ -377,9 +377,10 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
         hf__error_copy(err, &why);
         return r;
     }
-    (void)hf__sleep_slot_hold_back(&s->local.sleep_slot, &s->local.plain.head,
+    (void)hf__sleep_slot_hold_back(&s->local.sleep_slot,
+                                   &s->local.engine_session.head,
                                    &s->local.side->wake_view, ops, n, deadline);
-    return hf__plain_execute(s, ops, n, deadline, err);
+    return hf__engine_session_execute(s, ops, n, deadline, err);
 }
 
 static int file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
@@ -388,7 +389,7 @@ static int file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     struct hf__file *s = state;
     hf_error why = HF_ERROR_INIT;
 
-    s->local.plain.deadline = deadline;
+    s->local.engine_session.deadline = deadline;
     op->result = check_dir(s, &why);
     if (op->result != HF_OK) {
         hf__error_copy(op->err, &why);
@@ -406,9 +407,9 @@ static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     int r;
 
     if (!g->of_cells) {
-        return hf__plain_gc(s, prefix, g, deadline, err);
+        return hf__engine_session_gc(s, prefix, g, deadline, err);
     }
-    s->local.plain.deadline = deadline;
+    s->local.engine_session.deadline = deadline;
     r = check_dir(s, err);
     return r == HF_OK ? hf__file_clean_cells(s, prefix, g, err) : r;
 }
@@ -428,7 +429,7 @@ const struct hf__backend hf__file_backend = {
     .execute = file_execute,
     .wait = hf__local_wait,
     .listen = hf__local_listen,
-    .list = hf__plain_list,
+    .list = hf__engine_session_list,
     .gc = file_gc,
     .cell = file_cell,
     .check = file_check,

@@ -39,7 +39,7 @@ struct hf__file {
     struct hf__file_dir file_dir;
     struct hf__lockfile lockfile; /* in hand, see read.c */
     struct hf__name name;         /* what is in it */
-    struct hf__few few;
+    struct hf__inline_participants inline_one;
 };
 
 /* ---- read.c */

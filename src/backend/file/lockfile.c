@@ -151,13 +151,13 @@ bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
 {
     struct hf__file *s = lockfile->s;
 
-    limit = hf__earlier(limit, s->local.plain.deadline);
+    limit = hf__earlier(limit, s->local.engine_session.deadline);
     while (hf__ofd_lock(lockfile->fd, F_WRLCK, LOCK_BYTE)) {
         unsigned seen = hf__parker_seen(&s->local.sleep_slot.parker);
         hf__time now = hf__now();
 
         if ((errno != EAGAIN && errno != EACCES) || !hf__before(now, limit) ||
-            hf__is_interrupted(&s->local.plain.head)) {
+            hf__is_interrupted(&s->local.engine_session.head)) {
             return false;
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 20, HF__MS / 2));

@@ -30,7 +30,7 @@ static int judge_grant(const struct hf__lockfile *lockfile,
     g->life = hf__file_life_of(lockfile, r->side, r->life);
     g->is_detached = r->life == 0;
     g->since_us = r->acquired_at_us;
-    hf__local_judge_lease(&lockfile->s->local, terms, name, g);
+    hf__local_lease_state(&lockfile->s->local, terms, name, g);
     /* Its own owner is told of none but others. */
     if (op == NULL || !hf__token_equal(&g->token, &op->token) ||
         (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&

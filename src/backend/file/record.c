@@ -425,7 +425,7 @@ int hf__file_waiters_judge(const struct hf__lockfile *lockfile,
         t->since_us = ticket->since_us;
         t->seen_us = INT64_MIN; /* by its time last seen alone */
         t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
-        hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
+        hf__local_ticket_state(&lockfile->s->local, name->now_us, t);
         if (op != NULL && op->ret_participants != NULL &&
             read_waiter(lockfile, one, &w)) {
             hf__local_read_owner(&w.owner, &t->owner);

@@ -40,7 +40,7 @@ int hf__local_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     int r;
 
     hf__wake_table_subscribe(wake_view, name, n == 1);
-    r = hf__plain_wait(s, w, n, deadline, err);
+    r = hf__engine_session_wait(s, w, n, deadline, err);
     hf__wake_table_unsubscribe(wake_view, name, n == 1);
     return r;
 }
@@ -49,10 +49,10 @@ int hf__local_listen(void *state, hf__broken_fn fn, void *arg,
                      hf__time deadline, hf_error *err)
 {
     struct hf__local *s = state;
-    struct hf__listening l = {&s->side->words, HF__SIDE_OFFSET(breaks),
-                              s->side->life,   &s->sleep_slot,
-                              &s->plain.head,  &s->heard};
-    int r = s->plain.primitives->look_around(s, err);
+    struct hf__listening l = {&s->side->words,         HF__SIDE_OFFSET(breaks),
+                              s->side->life,           &s->sleep_slot,
+                              &s->engine_session.head, &s->heard};
+    int r = s->engine_session.primitives->look_around(s, err);
 
     if (r == HF_OK) {
         hf__breaks_listen(&l, fn, arg, deadline);
@@ -104,7 +104,7 @@ void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
     struct hf__local *s = state;
 
     hf__sleep_slot_on(
-        &s->sleep_slot, &s->plain.head,
+        &s->sleep_slot, &s->engine_session.head,
         hf__words_name(&s->side->words,
                        hf__word_of_watches(&s->side->wake_view, w, n)),
         seen, until);
@@ -165,7 +165,7 @@ static int64_t left_by_wall(const struct hf__terms *terms,
     return left_of(terms->expires_us - granted_us, terms, name);
 }
 
-void hf__local_judge_lease(const struct hf__local *s,
+void hf__local_lease_state(const struct hf__local *s,
                            const struct hf__terms *terms,
                            const struct hf__name *name,
                            struct hf__participant *g)
@@ -221,7 +221,7 @@ static enum hf__participant_state by_last_seen(const struct hf__local *s,
 
 /* Where the time last seen is of another time namespace's clock, the byte alone
  * decides. */
-void hf__local_judge_ticket(const struct hf__local *s, int64_t now_us,
+void hf__local_ticket_state(const struct hf__local *s, int64_t now_us,
                             struct hf__participant *t)
 {
     int lives = hf__side_probe(s->side, t->life);

@@ -14,7 +14,7 @@
 
 /* What a session begins with. */
 struct hf__local {
-    struct hf__plain plain;
+    struct hf__engine_session engine_session;
     struct hf__side *side;
     struct hf__sleep_slot sleep_slot;
     struct hf__breaks_seen heard;
@@ -37,11 +37,11 @@ HF_MUST_CHECK int hf__local_begin(struct hf__local *, const struct hf__url *,
 /* Must the running call end? */
 static inline bool hf__local_is_over(struct hf__local *s)
 {
-    return hf__is_interrupted(&s->plain.head) ||
-           !hf__before(hf__now(), s->plain.deadline);
+    return hf__is_interrupted(&s->engine_session.head) ||
+           !hf__before(hf__now(), s->engine_session.deadline);
 }
 
-/* ---- calls of backend.h; see also hf__plain_list() */
+/* ---- calls of backend.h; see also hf__engine_session_list() */
 
 int hf__local_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *);
@@ -76,10 +76,10 @@ int64_t hf__local_kept_until(const struct hf__local *, const struct hf__terms *,
                              const struct hf__name *);
 /* Where the grant stands, whose life is set and is_detached, and when it
  * ends. */
-void hf__local_judge_lease(const struct hf__local *, const struct hf__terms *,
+void hf__local_lease_state(const struct hf__local *, const struct hf__terms *,
                            const struct hf__name *, struct hf__participant *);
 /* Where the ticket stands, whose life and seen_us are set. */
-void hf__local_judge_ticket(const struct hf__local *, int64_t now_us,
+void hf__local_ticket_state(const struct hf__local *, int64_t now_us,
                             struct hf__participant *);
 /* A text of a record that may have been edited by hand: what is not UTF-8 is
  * dropped. At most from_size bytes, less than size, are looked at. */

@@ -31,9 +31,9 @@ static int memory_listen(void *state, hf__broken_fn fn, void *arg,
                          hf__time deadline, hf_error *err)
 {
     struct hf__mem_session *s = state;
-    struct hf__listening l = {&s->store->words, 0,
-                              HF__MEM_LIFE,     &s->sleep_slot,
-                              &s->plain.head,   &s->heard};
+    struct hf__listening l = {
+        &s->store->words,        0,        HF__MEM_LIFE, &s->sleep_slot,
+        &s->engine_session.head, &s->heard};
 
     (void)err;
     hf__breaks_listen(&l, fn, arg, deadline);
@@ -46,7 +46,7 @@ static int memory_gc(void *state, const struct hf__key *prefix,
     struct hf__mem_session *s = state;
 
     if (!g->of_cells) {
-        return hf__plain_gc(s, prefix, g, deadline, err);
+        return hf__engine_session_gc(s, prefix, g, deadline, err);
     }
     hf__mem_clean_cells(s->store, prefix, g);
     return HF_OK;
@@ -73,14 +73,14 @@ static int memory_open(void *state, const struct hf__url *url,
     (void)allow;
     (void)deadline;
     HF_SCOPED_FORK_LIST(&hf__mem_stores);
-    s->plain.primitives = &hf__mem_primitives;
+    s->engine_session.primitives = &hf__mem_primitives;
     hf__mem_sweep();
     s->store = hf__mem_store(url->path);
     if (s->store == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->plain.head.server_info =
+    s->engine_session.head.server_info =
         (struct hf__server_info){.grade = 'D', .reach = HF_REACH_PROCESS};
     return hf__mem_begin_life(s, url, err);
 }
@@ -130,10 +130,10 @@ const struct hf__backend hf__memory_backend = {
     .has_no_sigpipe = true,
     .open = memory_open,
     .close = memory_close,
-    .execute = hf__plain_execute,
-    .wait = hf__plain_wait,
+    .execute = hf__engine_session_execute,
+    .wait = hf__engine_session_wait,
     .listen = memory_listen,
-    .list = hf__plain_list,
+    .list = hf__engine_session_list,
     .gc = memory_gc,
     .cell = hf__mem_cell,
     .check = memory_check,

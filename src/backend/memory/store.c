@@ -80,13 +80,13 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
             drop_life(LIFE(link));
         }
     }
-    s->life = find_life(s->store, 0, s->plain.head.client);
+    s->life = find_life(s->store, 0, s->engine_session.head.client);
     if (s->life == NULL) {
         s->life = hf__alloc(sizeof *s->life);
         if (s->life == NULL) {
             return hf__fail(err, HF_ENOMEM, "out of memory for a session");
         }
-        s->life->client = s->plain.head.client;
+        s->life->client = s->engine_session.head.client;
         s->life->number = ++s->store->last_life;
         hf__list_push(&s->store->lives, &s->life->link);
     }
@@ -94,7 +94,7 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     s->life->sessions++;
     /* As much less than the timeout as is usual: a client stops to believe in
      * its grant well before the server gives it away. */
-    s->plain.head.server_info.lease_us = timeout_ms * 1000 * 2 / 3;
+    s->engine_session.head.server_info.lease_us = timeout_ms * 1000 * 2 / 3;
     return HF_OK;
 }
 

@@ -58,7 +58,7 @@ struct hf__mem_store {
 extern struct hf__fork_list hf__mem_stores;
 
 struct hf__mem_session {
-    struct hf__plain plain;
+    struct hf__engine_session engine_session;
     struct hf__mem_store *store; /* NULL: not opened */
     struct hf__mem_life *life;   /* NULL: grants have leases */
     bool has_changed;            /* a record, since the last begin */

@@ -101,20 +101,20 @@ HF_MODULE_API int hf__engine_gc(const struct hf__primitives *, void *s,
                                 hf_error *);
 
 /* What a session begins with whose calls may be the engine's as they are. */
-struct hf__plain {
+struct hf__engine_session {
     struct hf__head head;
     const struct hf__primitives *primitives; /* set by open() */
     hf__time deadline;                       /* of the call that runs */
 };
 
 /* Those of backend.h; list() and gc() look around first. */
-int hf__plain_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
-                      hf_error *);
-int hf__plain_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
-                   hf_error *);
-int hf__plain_list(void *s, const struct hf__key *prefix, hf__list_fn,
-                   void *arg, hf__time deadline, hf_error *);
-int hf__plain_gc(void *s, const struct hf__key *prefix, struct hf__gc *,
-                 hf__time deadline, hf_error *);
+int hf__engine_session_execute(void *s, struct hf__op *ops[], int n,
+                               hf__time deadline, hf_error *);
+int hf__engine_session_wait(void *s, struct hf__watch *w[], int n,
+                            hf__time deadline, hf_error *);
+int hf__engine_session_list(void *s, const struct hf__key *prefix, hf__list_fn,
+                            void *arg, hf__time deadline, hf_error *);
+int hf__engine_session_gc(void *s, const struct hf__key *prefix,
+                          struct hf__gc *, hf__time deadline, hf_error *);
 
 #endif

@@ -13,20 +13,20 @@
 
 static bool is_few(const struct hf__participants *m)
 {
-    return m->few != NULL && m->list == m->few->list;
+    return m->inline_one != NULL && m->list == m->inline_one->list;
 }
 
 static bool make_room(struct hf__participants *m)
 {
-    enum { FEW = sizeof m->few->list / sizeof m->few->list[0] };
+    enum { FEW = sizeof m->inline_one->list / sizeof m->inline_one->list[0] };
     int room = m->room == 0 ? 2 : 2 * m->room;
     struct hf__participant **list = NULL;
 
     if (m->n < m->room) {
         return true;
     }
-    if (m->list == NULL && m->few != NULL) {
-        m->list = m->few->list;
+    if (m->list == NULL && m->inline_one != NULL) {
+        m->list = m->inline_one->list;
         m->room = FEW;
         return true;
     }
@@ -44,18 +44,18 @@ static bool make_room(struct hf__participants *m)
 
 static struct hf__participant *make(struct hf__participants *m)
 {
-    if (m->few == NULL || m->few->is_taken) {
-        return hf__alloc(sizeof m->few->one);
+    if (m->inline_one == NULL || m->inline_one->is_taken) {
+        return hf__alloc(sizeof m->inline_one->one);
     }
-    m->few->is_taken = true;
-    m->few->one = (struct hf__participant){0};
-    return &m->few->one;
+    m->inline_one->is_taken = true;
+    m->inline_one->one = (struct hf__participant){0};
+    return &m->inline_one->one;
 }
 
 static void unmake(struct hf__participants *m, struct hf__participant *one)
 {
-    if (m->few != NULL && one == &m->few->one) {
-        m->few->is_taken = false;
+    if (m->inline_one != NULL && one == &m->inline_one->one) {
+        m->inline_one->is_taken = false;
     } else {
         hf__free(one);
     }
@@ -123,7 +123,7 @@ static void forget(struct hf__participants *m)
     if (!is_few(m)) {
         hf__free(m->list);
     }
-    *m = (struct hf__participants){.few = m->few};
+    *m = (struct hf__participants){.inline_one = m->inline_one};
 }
 
 void hf__name_fini(struct hf__name *name)
@@ -282,10 +282,10 @@ int hf__contenders_make(struct hf__contenders *l, const struct hf__name *name,
                         const struct hf__token *own)
 {
     size_t n = (size_t)name->grants.n + (size_t)name->waiters.n;
-    struct hf__contender *at = l->few;
+    struct hf__contender *at = l->inline_one;
 
     l->more = NULL;
-    if (n > sizeof l->few / sizeof l->few[0]) {
+    if (n > sizeof l->inline_one / sizeof l->inline_one[0]) {
         l->more = hf__alloc(n * sizeof *l->more);
         at = l->more;
     }

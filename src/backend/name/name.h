@@ -58,7 +58,7 @@ struct hf__participant {
 
 /* Room of a session's own for what most names have, so that to renew and to
  * give back a grant takes no memory. */
-struct hf__few {
+struct hf__inline_participants {
     struct hf__participant one;
     struct hf__participant *list[4];
     bool is_taken;
@@ -69,7 +69,7 @@ struct hf__participants {
                                       arrival */
     int n;
     int room;
-    struct hf__few *few; /* NULL: none */
+    struct hf__inline_participants *inline_one; /* NULL: none */
 };
 
 struct hf__name {
@@ -129,7 +129,7 @@ bool hf__name_is_idle(const struct hf__name *, int64_t idle_us);
 struct hf__contenders {
     struct hf__holders_waiters all;
     struct hf__contender *more;
-    struct hf__contender few[8];
+    struct hf__contender inline_one[8];
 };
 HF_MODULE_API HF_MUST_CHECK int hf__contenders_make(struct hf__contenders *,
                                                     const struct hf__name *,

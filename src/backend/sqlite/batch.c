@@ -197,11 +197,11 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
     hf__sqlite_begin(s, deadline, err);
     (void)hf__side_look(s->local.side, &seen); /* see hf__sqlite_has_moved() */
     s->local.sleep_slot.summary = seen.summary;
-    s->has_no_queue =
-        !hf__sleep_slot_hold_back(&s->local.sleep_slot, &s->local.plain.head,
-                                  &s->local.side->wake_view, ops, n,
-                                  s->local.plain.deadline) &&
-        has_no_queue(&seen);
+    s->has_no_queue = !hf__sleep_slot_hold_back(
+                          &s->local.sleep_slot, &s->local.engine_session.head,
+                          &s->local.side->wake_view, ops, n,
+                          s->local.engine_session.deadline) &&
+                      has_no_queue(&seen);
     hf__pool_take(s);
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;

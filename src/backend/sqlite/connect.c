@@ -242,13 +242,13 @@ static int wait_for_stranger(void *arg, int count)
     unsigned seen = hf__parker_seen(&s->local.sleep_slot.parker);
     hf__time now = hf__now();
 
-    if (s->is_hasty || hf__is_interrupted(&s->local.plain.head) ||
-        !hf__before(now, s->local.plain.deadline)) {
+    if (s->is_hasty || hf__is_interrupted(&s->local.engine_session.head) ||
+        !hf__before(now, s->local.engine_session.deadline)) {
         return 0;
     }
     now = hf__after_ns(now, hf__random_between(longest / 10, longest));
     hf__park(&s->local.sleep_slot.parker, seen,
-             hf__earlier(now, s->local.plain.deadline));
+             hf__earlier(now, s->local.engine_session.deadline));
     return 1;
 }
 

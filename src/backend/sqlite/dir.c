@@ -392,8 +392,9 @@ int hf__open_lock_enter(const struct hf__sqlite_dir *sqlite_dir,
                         struct hf__open_lock *open_lock, struct hf__local *s,
                         hf_error *err)
 {
-    int r = hf__side_get(&sqlite_dir->dir, &s->plain.head, s->plain.deadline,
-                         &s->side, &open_lock->has_others, err);
+    int r = hf__side_get(&sqlite_dir->dir, &s->engine_session.head,
+                         s->engine_session.deadline, &s->side,
+                         &open_lock->has_others, err);
 
     if (r == HF_OK && !hf__id_equal(s->side->id, open_lock->id)) {
         return hf__fail(err, HF_EUNAVAIL, "%s was replaced just now; try again",

@@ -168,7 +168,7 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
         !read_fence(statement, &g->fence) || !has_boot) {
         g->state = HF__PARTICIPANT_DAMAGED;
     } else {
-        hf__local_judge_lease(&s->local, &terms, &s->name, g);
+        hf__local_lease_state(&s->local, &terms, &s->name, g);
     }
     return g;
 }
@@ -270,7 +270,7 @@ static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
     t->life = life_of(s, text_of(statement, TICKET_SIDE));
     t->is_past =
         !hf__local_is_same_clock(&s->local, text_of(statement, TICKET_BOOT));
-    hf__local_judge_ticket(&s->local, s->now_us, t);
+    hf__local_ticket_state(&s->local, s->now_us, t);
     if (!read_lock_mode(statement, TICKET_MODE, &t->lock_mode)) {
         t->state = HF__PARTICIPANT_ENDED;
     }

@@ -129,7 +129,7 @@ static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
     hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
     /* To listen takes the side file alone. SQLite is not even entered: a
      * process that forks just now must not be found in it. */
-    if (s->local.plain.head.only_listens) {
+    if (s->local.engine_session.head.only_listens) {
         s->watch.expected = seen;
         return HF_OK;
     }
@@ -141,7 +141,8 @@ static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
         r = make_log(s, was_there, err);
     }
     if (r == HF_OK) {
-        r = hf__header_prepare(&s->sqlite_dir, s->local.plain.deadline, err);
+        r = hf__header_prepare(&s->sqlite_dir, s->local.engine_session.deadline,
+                               err);
     }
     if (r == HF_OK) {
         r = hf__connect_open(s, err);
@@ -171,8 +172,8 @@ static int sqlite_open(void *state, const struct hf__url *url,
     int r =
         hf__local_begin(&s->local, url, "a SQLite store", "sqlite:PATH", err);
 
-    s->local.plain.primitives = &hf__sqlite_primitives;
-    s->name.grants.few = &s->few;
+    s->local.engine_session.primitives = &hf__sqlite_primitives;
+    s->name.grants.inline_one = &s->inline_one;
     hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK) {
         r = hf__side_effects_reserve(s, err);
@@ -180,23 +181,23 @@ static int sqlite_open(void *state, const struct hf__url *url,
     if (r == HF_OK) {
         r = hf__sqlite_dir_init(&s->sqlite_dir, url->path, allow, err);
     }
-    if (r == HF_OK && !s->local.plain.head.only_listens) {
+    if (r == HF_OK && !s->local.engine_session.head.only_listens) {
         r = look(s, err);
     }
     if (r == HF_OK) {
-        r = hf__open_lock_take(&s->sqlite_dir, &s->local.plain.head, deadline,
-                               &open_lock, err);
+        r = hf__open_lock_take(&s->sqlite_dir, &s->local.engine_session.head,
+                               deadline, &open_lock, err);
     }
     if (r == HF_OK) {
         r = enter(s, &open_lock, err);
     }
     hf__open_lock_release(&open_lock);
-    if (r == HF_OK && !s->local.plain.head.only_listens) {
+    if (r == HF_OK && !s->local.engine_session.head.only_listens) {
         s->is_open = true;
         hf__pool_give(s);
     }
     if (r == HF_OK) {
-        s->local.plain.head.server_info = (struct hf__server_info){
+        s->local.engine_session.head.server_info = (struct hf__server_info){
             .grade = 'B', .reach = s->sqlite_dir.dir.reach};
     }
     return r;
@@ -227,7 +228,7 @@ static bool part_one(void *arg, const struct hf__key *key,
  * side.c keeps the life. */
 static void part_with_grants(struct hf__sqlite *s)
 {
-    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
+    s->local.engine_session.deadline = hf__after_ms(hf__now(), PARTING_MS);
     if (hf__sqlite_has_moved(s) ||
         hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
         return;
@@ -417,7 +418,7 @@ const struct hf__backend hf__sqlite_backend = {
     .execute = hf__sqlite_execute,
     .wait = hf__local_wait,
     .listen = hf__local_listen,
-    .list = hf__plain_list,
+    .list = hf__engine_session_list,
     .gc = hf__sqlite_gc,
     .cell = hf__sqlite_cell,
     .check = sqlite_check,

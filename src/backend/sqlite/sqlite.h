@@ -89,7 +89,7 @@ struct hf__sqlite {
 
     /* The name in hand. */
     struct hf__name name;
-    struct hf__few few;
+    struct hf__inline_participants inline_one;
     bool is_unfit;    /* the connection failed while waiting */
     bool has_row;     /* of its own in holdfast_lock, */
     bool has_holders; /* perhaps some in holdfast_beside, */

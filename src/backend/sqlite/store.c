@@ -255,8 +255,9 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     hf__sqlite_begin(s, deadline, err);
     hf__pool_take(s);
     for (int i = 0; i < CHUNKS && rc == SQLITE_OK; i++) {
-        rc = hf__is_interrupted(&s->local.plain.head) ? SQLITE_BUSY
-                                                      : hf__txn_queue(s, &txn);
+        rc = hf__is_interrupted(&s->local.engine_session.head)
+                 ? SQLITE_BUSY
+                 : hf__txn_queue(s, &txn);
         if (rc != SQLITE_OK) {
             break;
         }

@@ -42,7 +42,7 @@ void hf__sqlite_set_clock(struct hf__sqlite *s)
 
 void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
 {
-    s->local.plain.deadline = deadline;
+    s->local.engine_session.deadline = deadline;
     s->err = err;
     s->moved_file = -1;
 }
@@ -156,21 +156,21 @@ int hf__space_commit(struct hf__sqlite *s)
  * one begins at the start of the log, if nobody reads in it. */
 static void merge_log(struct hf__sqlite *s)
 {
-    hf__time deadline = s->local.plain.deadline;
+    hf__time deadline = s->local.engine_session.deadline;
     int rc = SQLITE_BUSY;
 
     /* The busy handler's, too; it is not asked while another one merges. */
-    s->local.plain.deadline =
+    s->local.engine_session.deadline =
         hf__earlier(deadline, hf__after_ms(hf__now(), MERGE_MS));
     while (rc == SQLITE_BUSY &&
-           hf__before(hf__now(), s->local.plain.deadline)) {
+           hf__before(hf__now(), s->local.engine_session.deadline)) {
         rc = sqlite3_wal_checkpoint_v2(s->db->handle, "main",
                                        SQLITE_CHECKPOINT_RESTART, NULL, NULL);
         if (rc == SQLITE_BUSY) {
             hf__sleep_until(hf__after_ns(hf__now(), HF__MS / 2));
         }
     }
-    s->local.plain.deadline = deadline;
+    s->local.engine_session.deadline = deadline;
 }
 
 /* ---- fences */
@@ -467,8 +467,8 @@ int hf__txn_queue(struct hf__sqlite *s, struct hf__txn *txn)
     unsigned ticket;
     int rc;
 
-    if (hf__write_queue_enter(write_queue, &s->local.plain.head,
-                              s->local.plain.deadline, &ticket)) {
+    if (hf__write_queue_enter(write_queue, &s->local.engine_session.head,
+                              s->local.engine_session.deadline, &ticket)) {
         return SQLITE_BUSY;
     }
     rc = hf__txn_once(s, txn);

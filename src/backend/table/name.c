@@ -223,7 +223,7 @@ static void judge_slots(struct hf__participants *grants)
 
 void hf__table_name_init(struct hf__table_name *n, const struct hf__key *key)
 {
-    n->name.grants.few = &n->few;
+    n->name.grants.inline_one = &n->inline_one;
     n->key = key;
     n->revision = 0;
     n->fence = 0;

@@ -17,7 +17,7 @@
  * of each is the connection that has its wake lock. All zero is empty. */
 struct hf__table_name {
     struct hf__name name;
-    struct hf__few few;
+    struct hf__inline_participants inline_one;
     const struct hf__key *key; /* lent */
     /* Of the record, as it was read: */
     uint64_t revision;

@@ -31,7 +31,7 @@ struct store {
 };
 
 struct session {
-    struct hf__plain plain;
+    struct hf__engine_session engine_session;
     struct store *store; /* NULL: not opened */
     struct entry *lent;  /* that is in no list: nobody has had that name */
     bool has_changed;    /* a name, since begin() */
@@ -295,13 +295,13 @@ static int toy_open(void *state, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     HF_SCOPED_FORK_LIST(&toys);
-    s->plain.primitives = &primitives;
+    s->engine_session.primitives = &primitives;
     s->store = the_store();
     if (s->store == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->plain.head.server_info =
+    s->engine_session.head.server_info =
         (struct hf__server_info){.grade = 'D', .reach = HF_REACH_PROCESS};
     return HF_OK;
 }
@@ -339,10 +339,10 @@ const struct hf__backend hf__toy_backend = {
     .has_no_sigpipe = true,
     .open = toy_open,
     .close = toy_close,
-    .execute = hf__plain_execute,
-    .wait = hf__plain_wait,
-    .list = hf__plain_list,
-    .gc = hf__plain_gc,
+    .execute = hf__engine_session_execute,
+    .wait = hf__engine_session_wait,
+    .list = hf__engine_session_list,
+    .gc = hf__engine_session_gc,
     .check = toy_check,
     .interrupt = toy_interrupt,
 };
