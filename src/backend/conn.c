@@ -389,7 +389,8 @@ int hf__conn_listen(struct hf__conn *conn, hf__broken_fn fn, void *arg,
 
     HF_ASSERT(is_usable(conn) && fn != NULL);
     if (conn->backend->listen == NULL) {
-        return hf__fail(err, HF_ENOTSUP, "this store tells nobody of breaks");
+        return hf__fail(err, HF_ENOTSUP,
+                        "this store does not notify holders of breaks");
     }
     begin(conn, &sigpipe);
     int r = take_interrupt(conn)

@@ -63,8 +63,8 @@ static int find_folder(char folder[PATH_MAX], hf_error *err)
     char *slash = strrchr(folder, '/');
     if (slash == NULL) {
         return hf__fail(err, HF_ENOTSUP,
-                        "it can't be told where the library lies, and its "
-                        "modules with it");
+                        "the path of the library, beside which its modules "
+                        "are, can't be found");
     }
     *slash = '\0';
     return HF_OK;

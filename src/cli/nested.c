@@ -206,7 +206,7 @@ static void name_lost(struct nested *n)
     n->result.outcome = "lost";
     n->result.status = (int)n->options->lost_exit;
     cli_text_clean(&line, n->name);
-    cli_text_add(&line, " is no longer held by the run around this one, ");
+    cli_text_add(&line, " is no longer held by the enclosing run, ");
     if (hf_info_presence(info) == HF_HELD_BY && !find_outer(n)) {
         cli_text_add(&line, "but by ");
         cli_holder_line(&line, info);
@@ -246,7 +246,7 @@ static bool is_guarded(const struct nested *n)
 static void name_deadlock(struct nested *n)
 {
     const char *enclosing =
-        is_guarded(n) ? "the run around this one, which waits for us"
+        is_guarded(n) ? "the enclosing run, which waits for us"
                       : "the token in HOLDFAST_TOKEN; this would wait "
                         "for who has it";
     bool may_pass = is_guarded(n) && n->options->verb == CLI_RUN &&
@@ -263,7 +263,7 @@ static void name_deadlock(struct nested *n)
 static void pass(struct nested *n)
 {
     cli_event(CLI_QUIET, "reentered", NULL,
-              "%s is held by the run around this one, fence %" PRIu64
+              "%s is held by the enclosing run, fence %" PRIu64
               "; the command runs under it",
               n->name, n->fence);
     /* No thread of the library may be there when a process is forked. */
@@ -277,9 +277,8 @@ static void say_unguarded(struct cli_text *line, const hf_info *outer)
     char ours[HOST_SIZE];
 
     if (is_of_here(outer)) {
-        cli_text_add(line,
-                     ", but by no run around this one, which would renew it "
-                     "and end the command before it is lost");
+        cli_text_add(line, ", but by no enclosing run, which would renew it "
+                           "and end the command before it is lost");
         return;
     }
     read_host(ours);
@@ -287,8 +286,8 @@ static void say_unguarded(struct cli_text *line, const hf_info *outer)
     cli_text_clean(line, hf_info_host(outer) ? hf_info_host(outer) : "");
     cli_text_add(line, "\"; on this one, \"");
     cli_text_clean(line, ours);
-    cli_text_add(line, "\", it cannot be told whether a run around this one "
-                       "renews it and ends the command before it is lost");
+    cli_text_add(line, "\", it cannot be told whether an enclosing run renews "
+                       "it and ends the command before it is lost");
 }
 
 /* The grant is there, but nobody would end the command when it is lost. */

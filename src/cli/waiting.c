@@ -31,7 +31,7 @@ static void add_holder(struct cli_text *line, const struct cli_claim *claim)
         cli_text_add(line, "held by ");
         cli_holder_line(line, info);
     } else if (info && hf_info_waiters(info) > 0) {
-        cli_text_add(line, "passed on to those in line (%d)",
+        cli_text_add(line, "handed on to waiters in its queue (%d)",
                      hf_info_waiters(info));
     } else {
         cli_text_add(line, "held by somebody who was gone a moment later");

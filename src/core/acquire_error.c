@@ -41,10 +41,9 @@ static int tell_last(const struct hf__claim *c, int r, hf_error *err)
     if (c->record.is_held) {
         return tell_holder(c, r, "was", ", when the store last answered", err);
     }
-    return hf__fail(err, r,
-                    "the time for \"%s\" was over before the store had "
-                    "answered once more",
-                    hf__grant_name(c->grant));
+    return hf__fail(
+        err, r, "the time for \"%s\" was over before the store answered again",
+        hf__grant_name(c->grant));
 }
 
 static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
@@ -62,14 +61,14 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
     }
     if (k->is_promised) {
         return hf__fail(err, r,
-                        "\"%s\" is free, but others are before this one "
-                        "in line",
+                        "\"%s\" is free, but other waiters are before this one "
+                        "in its queue",
                         name);
     }
     if (!k->is_held) {
         return hf__fail(err, r,
                         "\"%s\" is not free: other threads of this process "
-                        "(pid %lld) hold it or are before this one",
+                        "(pid %lld) hold it, or wait before this one",
                         name, (long long)c->owner.pid);
     }
     if (k->remaining_us >= 0) {

@@ -25,7 +25,8 @@ static int check_call(const hf_client *client, hf_lock **ret_lock,
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && ret_lock == NULL) {
-        r = hf__fail(err, HF_EINVAL, "the call needs a place for the lock");
+        r = hf__fail(err, HF_EINVAL,
+                     "the pointer that receives the lock is NULL");
     }
     return r;
 }

@@ -124,10 +124,9 @@ static void end_executing(struct hf__session *s, int n)
     s->is_executing = false;
     for (int i = 0; i < n && atomic_load(&s->is_elsewhere); i++) {
         if (is_believed(s->batch[i])) {
-            s->batch[i]->op.result =
-                hf__fail(s->batch[i]->op.err, HF_EUNKNOWN,
-                         "it was done by a server that has the locks no "
-                         "more");
+            s->batch[i]->op.result = hf__fail(
+                s->batch[i]->op.err, HF_EUNKNOWN,
+                "it was done on a server that no longer has the locks");
         }
     }
 }

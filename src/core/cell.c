@@ -199,8 +199,9 @@ int hf_cell_get(hf_client *client, const char *key, hf_cell **ret_cell,
     int r = hf__cell_check(client, &a, err);
 
     if (r == HF_OK && ret_cell == NULL) {
-        return hf__fail(err, HF_EINVAL,
-                        "hf_cell_get() needs a place for the answer");
+        return hf__fail(
+            err, HF_EINVAL,
+            "hf_cell_get(): the pointer that receives the value is NULL");
     }
     if (r != HF_OK) {
         return r;

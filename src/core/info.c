@@ -221,8 +221,9 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && ret_info == NULL) {
-        r = hf__fail(err, HF_EINVAL,
-                     "hf_inspect() needs a place for the answer");
+        r = hf__fail(
+            err, HF_EINVAL,
+            "hf_inspect(): the pointer that receives the answer is NULL");
     }
     r = r == HF_OK ? hf__name_check(name, err) : r;
     if (r != HF_OK) {

@@ -67,7 +67,8 @@ int hf_ddl(const char *text, const char **ret_ddl, hf_error *err)
 
     if (text == NULL || ret_ddl == NULL) {
         return hf__fail(err, HF_EINVAL,
-                        "hf_ddl() needs a URL and a place for the text");
+                        "hf_ddl(): the URL, or the pointer that receives the "
+                        "text, is NULL");
     }
     r = hf__backend_url(text, &url, err);
     r = r == HF_OK ? hf__backend_load(url->scheme, &b, err) : r;

@@ -418,7 +418,7 @@ static int go_on(struct many *m)
     }
     if (m->kept > 0 && !hf__before(hf__now(), m->answer_by)) {
         return hf__fail(&m->err, too_late(m),
-                        "\"%s\" came when no time was left to ask for \"%s\"",
+                        "\"%s\" was granted when no time was left for \"%s\"",
                         name_of(m, m->kept - 1), name);
     }
     return HF_OK;

@@ -242,7 +242,8 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     }
     if (url == NULL || ret_client == NULL) {
         return hf__fail(err, HF_EINVAL,
-                        "hf_open() needs a URL and a place for the client");
+                        "hf_open(): the URL, or the pointer that receives the "
+                        "client, is NULL");
     }
     if ((unsigned)opts.reach > (unsigned)HF_REACH_HOSTS) {
         r = hf__fail(err, HF_EINVAL, "the reach is %d: an hf_reach is meant",

@@ -198,8 +198,8 @@ static int check_caps(unsigned caps, const hf_acquire_opts *opts, hf_error *err)
          "once_ms: this store can't keep the mark of a start; leave it at 0, "
          "or use another store"},
         {opts->fair != 0, HF_CAP_FAIR,
-         "fair: this store keeps no line of those who wait; leave it at 0, or "
-         "use another store"},
+         "fair: this store has no queue of waiters; leave it at 0, or use "
+         "another store"},
         {opts->shared != 0, HF_CAP_SHARED,
          "shared: this store has one holder for each name; leave it at 0, or "
          "use another store"},
@@ -340,7 +340,8 @@ int hf_owner_format(char *buf, size_t size, const char *format, hf_error *err)
     int r;
 
     if (buf == NULL || size == 0) {
-        return hf__fail(err, HF_EINVAL, "the call needs a place for the label");
+        return hf__fail(err, HF_EINVAL,
+                        "the buffer that receives the label is NULL");
     }
     r = fill(buf, size, format != NULL ? format : HF_OWNER_CLASSIC, err);
     if (r != HF_OK) {

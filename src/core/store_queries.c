@@ -166,7 +166,8 @@ static void show_allowed(const hf_client *client, hf_check_fn fn, void *arg)
                           .name = "allow",
                           .value = client->allow,
                           .verdict = HF_WARN,
-                          .remedy = "these promises were given up by request"};
+                          .remedy =
+                              "these guarantees were switched off by allow="};
 
     if (*client->allow != '\0') {
         (void)fn(arg, &item);

@@ -211,10 +211,10 @@ static int go_on(struct update *u, hf_error *err)
         return hf__fail(err, HF_CANCELLED, "the update was cancelled");
     }
     if (is_over(u)) {
-        return hf__fail(err, u->opts.wait_ms == 0 ? HF_BUSY : HF_TIMEDOUT,
-                        "others changed the cell \"%s\" in between each time, "
-                        "%d times",
-                        u->key, u->tries);
+        return hf__fail(
+            err, u->opts.wait_ms == 0 ? HF_BUSY : HF_TIMEDOUT,
+            "others changed the cell \"%s\" during each of %d tries", u->key,
+            u->tries);
     }
     /* One that was lost, or broken, orders nothing. */
     if (u->lock != NULL && hf_held(u->lock) != 1) {

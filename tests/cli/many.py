@@ -189,7 +189,7 @@ def inside_of_a_run_that_holds_one_of_them_it_is_told(t):
     for names in (('b', '--lock', 'a'), ('a', '--lock', 'b')):
         result = t.run('run', 'a', '--', t.holdfast, 'run', *names, '--',
                        'true', code=75)
-        t.says(result.err, 'a is held by the run around this one')
+        t.says(result.err, 'a is held by the enclosing run')
 
 
 if __name__ == '__main__':

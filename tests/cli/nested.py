@@ -125,7 +125,7 @@ def under_a_token_of_acquire_nothing_is_started(t):
            'HOLDFAST_FENCE': str(shown['fence'])}
     args = ('--status-file', 'status', 'job', '--', *t.actor('say=started'))
     result = t.run('run', '--reentrant', *args, env=env, code=77)
-    t.says(result.err, 'job', 'no run around', 'without --reentrant')
+    t.says(result.err, 'job', 'no enclosing run', 'without --reentrant')
     t.equal(t.status()['outcome'], 'unsafe', 'outcome')
     result = t.run('run', *args, env=env, code=75)
     t.says(result.err, 'the token in HOLDFAST_TOKEN')
@@ -139,7 +139,7 @@ def a_copied_environment_is_not_inside(t):
     _, env = carried(t)
     result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
                    env=env, code=77)
-    t.says(result.err, 'no run around')
+    t.says(result.err, 'no enclosing run')
     # The guardian of another lock would not end it either.
     copied = [f'{key}={value}' for key, value in env.items()
               if key in ('HOLDFAST_NAME', 'HOLDFAST_TOKEN', 'HOLDFAST_FENCE')]
@@ -259,7 +259,7 @@ def under_another_host_name_it_is_said_that_it_cannot_be_told(t):
     t.equal(result.out, '', 'stdout')
     t.says(result.err, 'job', os.uname().nodename, 'elsewhere',
            'cannot be told')
-    t.check('by no run around' not in result.err, result.err)
+    t.check('by no enclosing run' not in result.err, result.err)
 
 
 if __name__ == '__main__':

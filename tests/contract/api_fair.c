@@ -194,7 +194,7 @@ TEST_IF(store_can(HF_CAP_FAIR), who_is_behind_a_line_is_told_so)
 
     line_up(&w, slow, &opts, 1);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    expect_no_grant(alice, "job", &once, HF_BUSY, "in line");
+    expect_no_grant(alice, "job", &once, HF_BUSY, "in its queue");
     EXPECT_IS(end_waiter(&w), HF_OK);
 }
 

@@ -119,7 +119,7 @@ TEST(a_url_must_be_one)
 
     memset(long_url + 7, 'p', sizeof long_url - 8);
     expect_url_refused("", "empty");
-    expect_url_refused(NULL, "needs a URL");
+    expect_url_refused(NULL, "the URL");
     expect_url_refused("no scheme", "no scheme");
     expect_url_refused(":", "no scheme");
     expect_url_refused("nosuch://host:0/", "port");

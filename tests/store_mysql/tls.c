@@ -311,7 +311,7 @@ static void expect_not_believed(struct hf__impostor_opts opts)
         snprintf(words, sizeof words, "socket=%s&ca=", opts.socket);
     }
     expect_refused(with(url, words, "ca.pem"), HF_EUNSAFE,
-                   "says more than its greeting");
+                   "sent more than its handshake packet");
     EXPECT(!hf__impostor_has_heard(m, PASSWORD));
     EXPECT(!hf__impostor_has_heard(m, "who"));
     hf__impostor_free(m);

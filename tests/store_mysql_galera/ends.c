@@ -61,7 +61,8 @@ TEST_WITHIN(90,
     EXPECT_SAFE_MORE(hf_fence(next), fence);
     hf__galera_await_alone(cluster(), 1);
     EXPECT_IS(hf_inspect(carol, "job", &info, NULL), HF_EUNAVAIL);
-    expect_refused(url_of(1, 1, NULL), HF_EUNAVAIL, "with the most of");
+    expect_refused(url_of(1, 1, NULL), HF_EUNAVAIL,
+                   "in the primary component of");
     opts = wanting(0, patience(9000));
     EXPECT_IS(attempt_with(alice, "other", &opts), HF_EUNAVAIL);
     hf__galera_let_back(cluster(), 1);

@@ -233,7 +233,7 @@ int hf__lockfile_read(struct hf__lockfile *lockfile, const struct hf__key *key,
         }
     }
     return r == HF_OK ? judge(lockfile, key, finding, err)
-                      : hf__fail(err, r, "out of memory for the line");
+                      : hf__fail(err, r, "out of memory for the waiters");
 }
 
 /* ---- writing */

@@ -145,8 +145,8 @@ static void check_tls(struct checking *c)
                    cipher == NULL ? "none" : cipher,
                    cipher == NULL || is_verified ? "" : ", not verified");
     tell_if(c, "tls", value, is_here(c->s->wire.fd) || is_verified,
-            "name the authority of the server's certificate (ca=): whoever "
-            "stands between can be the server");
+            "name the authority of the server's certificate (ca=): without it "
+            "whoever is in the middle can pose as the server");
 }
 
 static int check_us(struct checking *c)

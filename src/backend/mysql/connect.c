@@ -203,8 +203,8 @@ static int has_no_tls(struct hf__mysql *s, const struct hf__wire_target *t)
 static int says_more(struct hf__mysql *s, const struct hf__wire_target *t)
 {
     return hf__fail(s->t.err, HF_EUNSAFE,
-                    "%s says more than its greeting before it is answered: "
-                    "somebody may stand between",
+                    "%s sent more than its handshake packet before it was "
+                    "answered: somebody may be in the middle",
                     t->shown);
 }
 

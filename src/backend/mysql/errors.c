@@ -42,7 +42,7 @@ static const struct meaning meanings[] = {
     {1049, HF__ERROR_SERVER, HF_EINVAL, "create it: CREATE DATABASE"},
     /* The tables. */
     {1146, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
-     "the table was dropped; it is made anew when the session is"},
+     "the table was dropped; the next session creates it"},
     {1054, HF__ERROR_SERVER, HF_EPROTO,
      "the table is not Holdfast's: \"holdfast check --ddl\" prints it"},
     {1264, HF__ERROR_BATCH, HF_EPROTO, "the lock's row is damaged"},

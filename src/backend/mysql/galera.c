@@ -159,17 +159,17 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
     bool has_others = url->n_hosts > 1;
 
     if (!n->has_compounds && !hf__is_allowed(allow, "galera")) {
-        return hf__fail(s->t.err, HF_EUNSAFE,
-                        "this node of a Galera cluster is not MariaDB's: "
-                        "whether it tells of each transaction that was undone "
-                        "is not known; allow=galera");
+        return hf__fail(
+            s->t.err, HF_EUNSAFE,
+            "this Galera node is not MariaDB: it may not report every "
+            "transaction that was rolled back; allow=galera overrides");
     }
 
     if (strcasecmp(n->ready, "ON") != 0 ||
         strcasecmp(n->status, "Primary") != 0) {
         return hf__fail(s->t.err, HF_EUNAVAIL,
-                        "this node is not with the most of its cluster "
-                        "(wsrep_cluster_status %s, wsrep_ready %s)",
+                        "this node is not in the primary component of its "
+                        "cluster (wsrep_cluster_status %s, wsrep_ready %s)",
                         n->status, n->ready);
     }
     if (has_others && !is_the_same(url, n->cluster)) {
@@ -187,9 +187,8 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
     }
     s->server.has_desynced |= strcmp(n->state, DESYNCED) == 0;
     return hf__fail(s->t.err, HF_EUNAVAIL,
-                    "this node is out of step with its cluster "
-                    "(wsrep_local_state %s): it sends its data to another, or "
-                    "gets them",
+                    "this node is not synced with its cluster "
+                    "(wsrep_local_state %s): it is a donor or a joiner",
                     n->state);
 }
 
@@ -229,7 +228,7 @@ int hf__galera_check(struct hf__mysql *s, struct hf__report *to)
     hf__report_tell(to, "galera_node", value, HF_FINE, NULL);
     hf__report_tell(to, "galera_size", n.size,
                     strtoul(n.size, NULL, 10) > 2 ? HF_FINE : HF_WARN,
-                    "if one more is gone nobody may be the most: let there be "
-                    "three, or a garbd");
+                    "with one more node gone there may be no primary "
+                    "component: use three nodes, or two and a garbd");
     return r;
 }

@@ -85,8 +85,8 @@ static bool is_decided(const struct hf__pair *p, struct hf__op *op)
         op->result = hf__fail(
             op->err, HF_EINVAL,
             "a lease of %" PRId64 " ms is longer than longest_lease, %" PRId64
-            " ms, which a server waits that takes over from another: say "
-            "longest_lease=… in the url, the same for all clients",
+            " ms, the time that a new primary waits: set longest_lease=… in "
+            "the url, the same for all clients",
             op->lease_us / 1000, p->longest_ms);
     } else if (op->kind == HF__OP_ACQUIRE &&
                hf__before(hf__now(), p->grants_at)) {

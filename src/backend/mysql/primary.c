@@ -95,7 +95,8 @@ static int refuse_untagged(struct hf__mysql *s)
                ? HF_OK
                : hf__fail(s->t.err, HF_EUNSAFE,
                           "url: locks are held here by clients that name one "
-                          "host: end them, and name the same hosts in all");
+                          "host: stop those clients, and name the same hosts "
+                          "in every client's url");
 }
 
 int hf__primary_refuse_other(struct hf__mysql *s, const struct hf__view *v)
@@ -116,8 +117,8 @@ static int refuse_unfit(struct hf__mysql *s, const struct hf__view *v)
 
     if (s->server.logs_statements) {
         return hf__fail(s->t.err, HF_EUNSAFE,
-                        "binlog_format is STATEMENT: with it the other server "
-                        "may come to rows of its own; set it to MIXED or ROW");
+                        "binlog_format is STATEMENT: with it a replica may "
+                        "compute rows of its own; set it to MIXED or ROW");
     }
     r = hf__primary_refuse_other(s, v);
     return r == HF_OK ? refuse_untagged(s) : r;

@@ -211,7 +211,8 @@ int hf__mysql_slow(struct hf__mysql *s, struct hf__op *op)
     }
     if (r == HF__RACED) {
         op->result =
-            hf__fail(op->err, HF__AGAIN, "too many change this lock at once");
+            hf__fail(op->err, HF__AGAIN,
+                     "too many clients change this lock at the same time");
     }
     return s->t.lost == HF_OK && has_turn ? give_turn(s, op) : s->t.lost;
 }

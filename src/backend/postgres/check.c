@@ -194,8 +194,8 @@ static void check_tls(const struct hf__pg *s, struct hf__report *to)
                    !PQsslInUse(handle) || is_verified ? "" : ", not verified");
     hf__report_tell(
         to, "tls", value, is_here(handle) || is_verified ? HF_FINE : HF_WARN,
-        "name the authority of the server's certificate (ca=): whoever "
-        "stands between can be the server");
+        "name the authority of the server's certificate (ca=): without it "
+        "whoever is in the middle can pose as the server");
 }
 
 /* Leases are judged by the server's clock alone. */
@@ -223,11 +223,11 @@ static int check_clock(struct hf__pg *s, struct hf__report *to)
 static void check_waiting(const struct hf__pg_server *server,
                           struct hf__report *to)
 {
-    hf__report_tell(to, "connection",
-                    server->is_pooled ? "a pooler's" : "the server's own",
-                    server->is_pooled ? HF_WARN : HF_FINE,
-                    "name the server itself: a pooler shares connections, so "
-                    "that who waits polls, and who is broken is not told");
+    hf__report_tell(
+        to, "connection", server->is_pooled ? "a pooler's" : "the server's own",
+        server->is_pooled ? HF_WARN : HF_FINE,
+        "name the server itself: a pooler shares connections, so waiters poll, "
+        "and a holder whose lock is broken is not told");
     hf__report_tell(to, "waiting",
                     !server->is_pooled ? "woken by advisory locks"
                                        : "by polling",

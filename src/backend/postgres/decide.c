@@ -165,7 +165,8 @@ int hf__pg_decide(struct hf__pg *s, struct hf__op *op, PGresult *seen)
     }
     if (r == HF__RACED) {
         op->result =
-            hf__fail(op->err, HF__AGAIN, "too many change this lock at once");
+            hf__fail(op->err, HF__AGAIN,
+                     "too many clients change this lock at the same time");
     } else if (r != HF_OK) {
         op->result = r;
     } else {

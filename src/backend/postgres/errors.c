@@ -42,7 +42,7 @@ static const struct meaning meanings[] = {
     {"3F000", HF__PG_SERVER, HF_EINVAL, "create it: CREATE SCHEMA"},
     /* The tables. */
     {"42P01", HF__PG_SESSION, HF_EUNAVAIL,
-     "the table was dropped; it is made anew when the session is"},
+     "the table was dropped; the next session creates it"},
     {"42703", HF__PG_SERVER, HF_EPROTO,
      "the table is not Holdfast's: \"holdfast check --ddl\" prints it"},
     {"42", HF__PG_SERVER, HF_EPROTO, NULL},

@@ -208,7 +208,7 @@ static int check_ending(struct hf__checking *c)
                     may ? "ended by CLIENT KILL" : "no CLIENT ID or KILL",
                     may ? HF_FINE : HF_WARN,
                     "give this user +client|id +client|kill: without them a "
-                    "request that was given up is kept out for ten minutes");
+                    "request that timed out is kept out for ten minutes");
     return r;
 }
 

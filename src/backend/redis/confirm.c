@@ -113,7 +113,8 @@ void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op)
     const struct hf__op told = {.key = op->key, .err = op->err};
 
     if (op->result == HF_OK && !s->confirm.is_done) {
-        op->result = tell(s, &told, HF_EUNKNOWN, "it stands here all the same");
+        op->result = tell(s, &told, HF_EUNKNOWN,
+                          "it is in force on this server all the same");
     }
 }
 
@@ -216,8 +217,8 @@ int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n, int r,
     r = r == HF_OK ? give_back(s, ops, n, deadline) : r;
     for (int i = 0; i < n; i++) {
         if (ops[i]->result == UNCONFIRMED) {
-            ops[i]->result =
-                tell(s, ops[i], HF_EUNKNOWN, "whether it stands is not known");
+            ops[i]->result = tell(s, ops[i], HF_EUNKNOWN,
+                                  "whether it is in force is not known");
         }
     }
     return r == HF_ENOMEM ? (int)HF_OK : r;

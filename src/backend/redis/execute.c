@@ -253,7 +253,8 @@ static void look(struct hf__redis *s, hf__time now)
     if (is_idle && hf__resp_fill(&p->resp) != HF_OK) {
         hf__peer_fail(p, HF_EUNAVAIL, "the server has closed the connection");
     } else if (hf__resp_next(&p->resp, &reply) != HF_OK || reply != NULL) {
-        hf__peer_fail(p, HF_EUNAVAIL, "the server speaks without being asked");
+        hf__peer_fail(p, HF_EUNAVAIL,
+                      "the server sent a reply to nothing that was asked");
         freeReplyObject(reply);
     }
 }

@@ -360,8 +360,7 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     hf__scan_begin(&scan, prefix);
     if (g->length > 0 && !hf__scan_resume(&scan, g->at, g->length)) {
         return hf__fail(err, HF_EINVAL,
-                        "a cleaning goes on from no bookmark "
-                        "of this store");
+                        "the cursor of the cleaning is not one of this store");
     }
     r = sweep(&v, &scan, &names);
     g->length = scan.is_over ? 0 : strlen(scan.cursor);

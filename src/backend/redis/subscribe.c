@@ -408,7 +408,8 @@ static int take_batch(struct hf__redis *s, const redisReply *reply)
     }
     return next_asked(p) == NULL
                ? HF_OK
-               : dead(s, HF_EPROTO, "it answers less than it was asked");
+               : dead(s, HF_EPROTO,
+                      "it sent fewer replies than it got commands");
 }
 
 /* Of a channel: "message", "subscribe" … */
@@ -451,7 +452,7 @@ int hf__subscribe_take(struct hf__redis *s, const redisReply *reply)
     }
     a = next_asked(p);
     if (a == NULL) {
-        return dead(s, HF_EPROTO, "it answers more than it was asked");
+        return dead(s, HF_EPROTO, "it sent more replies than it got commands");
     }
     take_one(p, a, reply);
     return HF_OK;

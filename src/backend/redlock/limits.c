@@ -85,7 +85,8 @@ static int refuse_handover(const struct hf__op *op)
     return op->kind != HF__OP_HANDOVER
                ? (int)HF_OK
                : hf__fail(op->err, HF_ENOTSUP,
-                          "a quorum hands nothing over: release, acquire");
+                          "a quorum can not hand a lock over: release it, and "
+                          "acquire it again");
 }
 
 /* The client is closed: nobody would hear of the grant, or give it back. What

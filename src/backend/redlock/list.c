@@ -348,10 +348,10 @@ static void check_durability(const struct hf__redlock *s, struct checking *c)
     hf__report_tell(
         &c->to, "durability", value, n == s->n ? HF_FINE : HF_WARN,
         s->allows_volatile
-            ? "allow=volatile: who restarts counts at once, and two holders "
-              "may be the end of it"
-            : "appendonly yes and appendfsync always, and who restarts counts "
-              "at once; the others after longest_lease");
+            ? "allow=volatile: a restarted member counts at once, so two "
+              "clients may hold one lock"
+            : "members with appendonly yes and appendfsync always count at "
+              "once after a restart; the others after longest_lease");
 }
 
 int hf__redlock_check(void *state, hf__check_fn fn, void *arg,

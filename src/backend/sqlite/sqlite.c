@@ -395,8 +395,8 @@ static int sqlite_check(void *state, hf__check_fn fn, void *arg,
     hf__report_say(&report.to, "fences", fences, NULL);
     hf__report_say(
         &report.to, "takeover",
-        "a killed holder's lock is free within 0.3 s, a stopped one's when "
-        "its lease ends; who is stopped in line is passed over after 1 s",
+        "a killed holder's lock is free within 0.3 s, a stopped one's when its "
+        "lease ends; a stopped waiter is passed over after 1 s",
         NULL);
     return HF_OK;
 }
