@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real events in, real actions done. This file feeds the pure grant under the
- * grant's mutex, publishes what hf_held() reads, runs the pending operations,
- * and decides whether a grant comes in time and with a fence that rises; what a
- * grant does is decided in grant_fsm.c, releasing is release.c's, renewing by
- * hand renew.c's. Called by users' threads and the one that steps for them, by
- * the timer thread, which ticks, and by whoever executed a pending operation.
+ * Connects a grant's state machine with the world. This file feeds it events
+ * under the grant's mutex, publishes what hf_held() reads, runs the pending
+ * operations, and checks that a grant came in time and with a fence that rises.
+ * grant_fsm.c decides what a grant does; releasing is in release.c, renewing by
+ * hand in renew.c. Called by users' threads, by the executor's, by the timer
+ * thread, which ticks, and by the thread that executed a pending operation.
  */
 #include "src/core/grant.h"
 
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* ---- what is shown */
+/* ---- the state that users see */
 
 static hf_lock_state shown_state(enum hf__phase phase)
 {
@@ -44,8 +44,8 @@ bool hf__grant_is_ours(const struct hf__grant *h)
     return h->fsm.phase == HF__PHASE_HELD || h->fsm.phase == HF__PHASE_AT_RISK;
 }
 
-/* The clock may be ahead of the timer thread, who has yet to find it
- * expired. */
+/* The lock may have expired by the clock before the timer thread notices it and
+ * sets a reason. */
 hf_reason hf__grant_reason(const struct hf__grant *h)
 {
     hf_reason reason = (hf_reason)atomic_load(&h->reason);
@@ -53,7 +53,7 @@ hf_reason hf__grant_reason(const struct hf__grant *h)
     return reason == HF_REASON_NONE ? HF_REASON_EXPIRED : reason;
 }
 
-/* How early a renewal may go along with those of other locks. */
+/* How much earlier than due a renewal may go, to share a batch with others. */
 static int64_t renewal_slack(const struct hf__grant *h)
 {
     return h->fsm.lease_ms * HF__MS / 24;
@@ -68,7 +68,8 @@ static bool is_renewal(enum hf__pending_op pending)
     return pending == HF__PENDING_RENEW || pending == HF__PENDING_DETACH;
 }
 
-/* With a lease that goes on, and an answer that is worth nothing after it. */
+/* The operation needs a lease that goes on, and its answer is worthless after
+ * the deadline. */
 static bool is_for_holder(enum hf__pending_op pending)
 {
     return is_renewal(pending) || pending == HF__PENDING_CHECK;
@@ -77,7 +78,8 @@ static bool is_for_holder(enum hf__pending_op pending)
 static enum hf__op_kind kind_of(enum hf__pending_op pending)
 {
     if (pending == HF__PENDING_CHECK) {
-        return HF__OP_RAISE; /* to what it is: by token, and writes nothing */
+        /* to its present mode: checks the token, writes nothing */
+        return HF__OP_RAISE;
     }
     return is_renewal(pending) ? HF__OP_RENEW : HF__OP_RELEASE;
 }
@@ -117,16 +119,17 @@ static enum hf__pending_op pending_of(unsigned actions)
     return (actions & HF__DO_CHECK) != 0 ? HF__PENDING_CHECK : HF__PENDING_NONE;
 }
 
-/* Take on what the store must be asked for, in the critical section that found
- * it due: a release that begins in between would not know of a renewal that
- * begins after it. Gives what is left to do without the mutex. */
+/* Begin the operation that the actions ask for, in the critical section that
+ * found it due: a release that began in between would not know of a renewal
+ * that begins after it. Returns what is left to do without the mutex. */
 static unsigned take(struct hf__grant *h, unsigned actions)
 {
     enum hf__pending_op pending = pending_of(actions);
     unsigned left = actions & (HF__DO_TELL | HF__DO_RELEASE);
 
     if (pending == HF__PENDING_GIVE_BACK && !h->is_retrying) {
-        /* A cleanup of the client, with a reference, until it is settled. */
+        /* The client counts a cleanup, with a reference, until it is settled.
+         */
         h->is_retrying = true;
         atomic_fetch_add(&h->refs, 1);
         hf__client_begin_cleanup(h->client);
@@ -146,20 +149,22 @@ unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
 {
     unsigned actions = hf__grant_fsm_step(&h->fsm, &e);
 
-    /* A request of its claim may still come, and find the name free. */
+    /* A request of the claim is still unanswered; it may reach the store later
+     * and find the name free. */
     if (e.kind == HF__FSM_REFUSED && (actions & HF__DO_TELL) != 0 &&
         h->is_unanswered) {
         actions |= HF__DO_GIVE_BACK;
     }
-    /* The reason first: who sees the loss may ask for it at once. */
+    /* Store the reason first: a reader that sees the loss may ask for it at
+     * once. */
     atomic_store(&h->reason, (int)h->fsm.reason);
     atomic_store(&h->state, (int)shown_state(h->fsm.phase));
     atomic_store(&h->held_until, hf__grant_is_ours(h) ? h->fsm.deadline.ns : 0);
     if (hf__grant_is_ours(h) || !h->is_retrying) {
         hf__time due = hf__grant_fsm_next_tick(&h->fsm);
 
-        /* Only a renewal may come early: at a deadline that is merely near
-         * there is nothing to do yet. */
+        /* Only a renewal may come early: shortly before a deadline there is
+         * nothing to do yet. */
         hf__timer_thread_set(&h->client->timer_thread, &h->timer_task, due,
                              due.ns == h->fsm.renew_at.ns ? renewal_slack(h)
                                                           : 0);
@@ -174,8 +179,8 @@ unsigned hf__grant_feed(struct hf__grant *h, struct hf__fsm_event e)
 
 /*
  * A renewal was confirmed. hf_held() may have said "no" a moment ago, by the
- * old deadline: it has put 0 into held_until then, and lost is final, so the
- * new deadline counts only if the old one is still there.
+ * old deadline: it then stored 0 in held_until, and a loss is final, so the new
+ * deadline counts only if the old one is still stored.
  */
 static unsigned feed_renewed(struct hf__grant *h, hf__time sent)
 {
@@ -226,7 +231,7 @@ void hf__grant_follow_up(struct hf__grant *h, unsigned left)
     hf__grant_stir(h);
 }
 
-/* ---- the store said yes: what that is worth */
+/* ---- the store granted it: is that to be believed? */
 
 static int refuse_grant(const struct hf__grant *h,
                         const struct hf__fsm_event *e, hf_error *err)
@@ -248,17 +253,18 @@ static int refuse_grant(const struct hf__grant *h,
                                : "ask for a longer one");
 }
 
-/* The fence that the grant's must be above; 0: any will do. */
+/* The grant's fence must be above this; 0: any will do. */
 static uint64_t fence_to_pass(const struct hf__grant *h, uint64_t fence)
 {
     uint64_t seen = 0;
 
     if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
-        /* Others were granted it beside this one, and were heard of first. */
+        /* Shared grants, made later with higher fences, may have been seen
+         * first. */
         return h->is_adopted ? 0 : h->seen_before;
     }
     seen = hf__client_seen(h->client, &h->key);
-    /* An adopted one may have been acquired in this process. */
+    /* This process may have acquired the grant that it adopts. */
     return h->is_adopted && seen == fence ? 0 : seen;
 }
 
@@ -279,7 +285,7 @@ int hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
     h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
     actions = hf__grant_step(h, e);
     hf__mutex_unlock(&h->mutex);
-    if ((actions & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
+    if ((actions & HF__DO_GIVE_BACK) != 0) { /* the claim gives it back */
         return refuse_grant(h, &e, err);
     }
     hf__client_see(h->client, &h->key, fence);
@@ -325,7 +331,7 @@ unsigned hf__grant_end_renewal(struct hf__grant *h, const struct hf__op *op)
     return hf__grant_feed(h, e);
 }
 
-/* What can't be answered now, the next renewal will. */
+/* If the store could not answer now, it will at the next renewal. */
 static unsigned end_check(struct hf__grant *h, const struct hf__op *op)
 {
     struct hf__fsm_event e = {
@@ -334,8 +340,7 @@ static unsigned end_check(struct hf__grant *h, const struct hf__op *op)
     if (op->result == HF_LOST) {
         return hf__grant_feed(h, e);
     }
-    /* A renewal that fell due meanwhile found this pending operation under
-     * way. */
+    /* A renewal that fell due meanwhile found this operation pending. */
     return h->fsm.is_renewing && hf__grant_is_ours(h) ? take(h, HF__DO_RENEW)
                                                       : 0;
 }
@@ -348,8 +353,8 @@ unsigned hf__grant_overdue(struct hf__grant *h)
                        (needs_check ? HF__DO_CHECK : 0));
 }
 
-/* Gives whether the give-back waits for another try: not once the client is
- * closed, for nobody would make it. */
+/* Returns whether the give-back will be tried again: not once the client is
+ * closed, because nothing would try it. */
 static bool set_retry(struct hf__grant *h, bool is_waiting)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
@@ -362,8 +367,8 @@ static bool set_retry(struct hf__grant *h, bool is_waiting)
     return false;
 }
 
-/* A release that nobody waits for: settled, or to be tried again. What is owed
- * as well is what it has just done, or will. */
+/* A give-back has ended: it is settled or will be tried again. That also covers
+ * a give-back that was to follow this operation. */
 static void end_give_back(struct hf__grant *h, const struct hf__op *op)
 {
     hf__time now = hf__now();
@@ -381,7 +386,7 @@ static void end_give_back(struct hf__grant *h, const struct hf__op *op)
     }
 }
 
-/* The pending operation under way has its result; under the mutex. Gives the
+/* The pending operation has its result; under the mutex. Returns the
  * actions. */
 static unsigned end_pending(struct hf__grant *h)
 {
@@ -407,7 +412,8 @@ static unsigned end_pending(struct hf__grant *h)
     return actions | hf__grant_overdue(h);
 }
 
-/* Nobody waited for the pending operation. Thread: whoever executed it. */
+/* A pending operation ended that no caller waited for. Thread: the one that
+ * executed it. */
 static void pending_done(struct hf__request *q)
 {
     struct hf__grant *h = HF__ELEMENT(q, struct hf__grant, request);
@@ -423,7 +429,8 @@ static void pending_done(struct hf__request *q)
     actions = end_pending(h);
     is_settled = was_retrying && !h->is_retrying;
     hf__mutex_unlock(&h->mutex);
-    if (is_settled) { /* what is_owing held: the count and the reference */
+    /* drop the count and reference that is_retrying stands for */
+    if (is_settled) {
         hf__client_end_cleanup(h->client);
         hf__grant_unref(h);
     }
@@ -435,13 +442,14 @@ static void pending_done(struct hf__request *q)
     hf__grant_unref(h);
 }
 
-/* The timer thread's call: a renewal or the deadline is due, or a give-back. */
+/* Called by the timer thread: a renewal, the deadline or a give-back is due. */
 static void fire(struct hf__timer_task *timer_task, hf__time now)
 {
     struct hf__grant *h = HF__ELEMENT(timer_task, struct hf__grant, timer_task);
     unsigned actions = 0;
 
-    /* Its last owner may just have let go, and now waits for this to end. */
+    /* The last reference may just have been dropped by a thread that now waits
+     * for this call to end. */
     if (!hf__grant_try_ref(h)) {
         return;
     }
@@ -449,10 +457,11 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
     if (hf__grant_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_check_due = atomic_exchange(&h->is_check_due, false);
-        bool is_asking = h->pending != HF__PENDING_NONE; /* where it was */
+        /* asks where it was acquired */
+        bool is_asking = h->pending != HF__PENDING_NONE;
         bool renews = hf__before(h->fsm.renew_at, h->fsm.deadline);
 
-        /* A renewal that is nearly due goes along with those that are. */
+        /* A renewal that is nearly due goes along with those that are due. */
         if (renews && (is_check_due || !hf__before(slack, h->fsm.renew_at))) {
             now = hf__later(now, h->fsm.renew_at);
         }
@@ -525,7 +534,7 @@ void hf__grant_unref(struct hf__grant *h)
     if (atomic_fetch_sub(&h->refs, 1) > 1) {
         return;
     }
-    /* Who walks the list sets timers: out of it first. */
+    /* Take it off the list first: a thread that walks the list sets timers. */
     hf__mutex_lock(&client->mutex);
     hf__list_remove(&h->link);
     hf__mutex_unlock(&client->mutex);
@@ -557,7 +566,7 @@ int hf__grant_ended(struct hf__grant *h, enum hf__ending ending,
         *ret_is_over = ending != HF__ENDING_DETACHED;
     }
     if (ending == HF__ENDING_DETACHED) {
-        return HF_EUNKNOWN; /* errand_done() ends it, or has done so */
+        return HF_EUNKNOWN; /* pending_done() ends it, or has done so */
     }
     if (ending == HF__ENDING_WITHDRAWN) {
         h->request.op.result = HF_EUNAVAIL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to a grant. This file decides how much of a lease the client may
- * believe, when a grant is held, at risk, lost or released, and what must be
- * sent for it; sending it, and telling whom it concerns, is grant.c's. Called
- * under the grant's mutex by any thread.
+ * The state machine of a grant. This file decides how much of a lease the
+ * client may believe, when a grant is held, at risk, lost or released, and what
+ * must be sent for it; grant.c sends it and tells the waiters. Called under the
+ * grant's mutex by any thread.
  *
- * Two rules carry the safety. The deadline counts from before the request
- * was sent and is looked at first in every event, so that a late answer can
- * not revive what the clock has ended. And LOST is final: what the store
- * may still think ours is given back by token instead.
+ * Two rules carry the safety. The deadline counts from before the request was
+ * sent and is checked first in every event, so that a late answer cannot revive
+ * what the clock has ended. And LOST is final: a grant that the store may still
+ * think is ours is given back by token instead.
  */
 #include "src/core/grant_fsm.h"
 
@@ -23,7 +23,7 @@
 
 #define MOOT_DIVISOR  50
 #define MOOT_FLOOR_MS 1000
-/* Between two tries to give something back. */
+/* The longest pause between two tries to give a grant back. */
 #define GIVE_BACK_MAX_MS 2000
 
 /* ---- the arithmetic of leases */
@@ -107,7 +107,7 @@ static unsigned lose(struct hf__grant_fsm *g, hf_reason reason)
     return HF__DO_TELL;
 }
 
-/* The deadline of promise 2: ours ends before the store may give it away. */
+/* Promise 2: our deadline comes before the store may grant it to another. */
 static unsigned expire(struct hf__grant_fsm *g, hf__time now)
 {
     if (!is_ours(g) || hf__before(now, g->deadline)) {
@@ -127,11 +127,11 @@ static void believe(struct hf__grant_fsm *g, hf__time sent)
 static unsigned granted(struct hf__grant_fsm *g, const struct hf__fsm_event *e)
 {
     if (g->phase == HF__PHASE_LOST) {
-        return HF__DO_GIVE_BACK; /* closed while the request was out */
+        return HF__DO_GIVE_BACK; /* closed while the request was under way */
     }
     HF_ASSERT(g->phase == HF__PHASE_CLAIMING);
-    /* Too late to be of use, or a store that forgot: never held, given back
-     * (promise 3: a fence must rise). */
+    /* The grant came too late to be of use, or from a store that forgot: it is
+     * never held and is given back (promise 3: a fence must rise). */
     if (!hf__before(e->now, hf__lease_deadline(e->sent, g->lease_ms)) ||
         (e->fence != 0 && e->fence <= e->seen_fence)) {
         return HF__DO_GIVE_BACK;
@@ -182,7 +182,8 @@ static unsigned renewed(struct hf__grant_fsm *g, const struct hf__fsm_event *e)
 
     g->is_renewing = false;
     if (!is_ours(g)) {
-        /* It came after the end: the store's new lease must not linger. */
+        /* The renewal came after the end: the store's new lease must not
+         * linger. */
         return g->phase == HF__PHASE_LOST ? actions | HF__DO_GIVE_BACK
                                           : actions;
     }

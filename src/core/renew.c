@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Renewing by hand, and the renewal that unties a grant from its process.
- * Renewals that are due are the keeper's, how a pending operation runs
- * grant.c's. Called by users' threads.
+ * Renewals that fall due are sent by the timer thread; grant.c runs the pending
+ * operations. Called by users' threads.
  */
 #include "src/core/grant.h"
 
 #include "src/base/error.h"
 #include "src/core/name_queue.h"
 
-/* It was released, detached or lost: which? */
+/* Tells whether it was released, detached or lost. */
 static int tell_gone(const struct hf__grant *h, hf_error *err)
 {
     const char *name = hf__grant_name(h);
@@ -28,8 +28,8 @@ static int tell_gone(const struct hf__grant *h, hf_error *err)
                     hf_strreason(hf__grant_reason(h)));
 }
 
-/* Under the mutex: may it be renewed now, with nothing else under way? Then
- * the grant knows of it. */
+/* Under the mutex: returns whether the grant can be renewed now, with no other
+ * operation pending. Its state machine then knows of the renewal. */
 static bool begin_renewal(struct hf__grant *h, hf__time limit,
                           unsigned *ret_actions)
 {
@@ -48,13 +48,13 @@ static bool begin_renewal(struct hf__grant *h, hf__time limit,
     return false;
 }
 
-/* Under the mutex: what its result makes of the grant. */
+/* Under the mutex: apply the renewal's result to the grant. */
 static unsigned end_renewal(struct hf__grant *h)
 {
     unsigned actions = hf__grant_end_renewal(h, &h->request.op);
 
-    /* Then, for it may use the request anew: what it was given up or broken
-     * for meanwhile, and had to wait for this. */
+    /* This comes last, for it may use the request again: a give-back or a check
+     * that was asked for meanwhile had to wait for the renewal. */
     return actions | hf__grant_overdue(h);
 }
 
@@ -72,19 +72,19 @@ int hf__grant_tell_renewal(const struct hf__grant *h, int r, hf_error *err)
     return r;
 }
 
-/* Of several grants; n of their requests were begun. */
+/* The renewals of several grants; n of their requests were begun. */
 struct renewals {
     int n;
     hf__time limit;
     struct renewal {
         struct hf__grant *grant;
-        int at; /* which of the caller's */
+        int at; /* its index in the caller's array */
         bool is_over;
-        enum hf__ending ending; /* once it is over */
+        enum hf__ending ending; /* valid once is_over */
     } sent[HF_MANY_MAX];
 };
 
-/* Until all have their result, or the limit has come. */
+/* A step that is done once all have a result or the limit has come. */
 static bool step(void *arg, hf__time *ret_until)
 {
     struct renewals *all = arg;
@@ -148,7 +148,7 @@ static int tell_shared(const struct hf__grant *h, int n_locks, hf_error *err)
                     hf__grant_name(h), n_locks);
 }
 
-/* HF_OK: it can be detached, or (*ret_is_done) it has been. */
+/* HF_OK: it can be detached, or (*ret_is_done) already has been. */
 static int check_detach(struct hf__grant *h, bool *ret_is_done, hf_error *err)
 {
     const char *name = hf__grant_name(h);
@@ -187,7 +187,7 @@ int hf__grant_detach(struct hf__grant *h, hf_error *err)
     }
     hf__mutex_lock(&h->mutex);
     n_locks = h->n_locks;
-    if (n_locks > 1) { /* its owner acquired it once more meanwhile */
+    if (n_locks > 1) { /* its owner acquired it again meanwhile */
         hf__mutex_unlock(&h->mutex);
         return tell_shared(h, n_locks, err);
     }
