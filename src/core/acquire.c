@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stages of an acquire. This file decides what comes next and what its
- * caller is told; each stage is stepped by who knows it. Runs on the caller's
- * thread, or on the one that steps for it.
+ * The stages of an acquire. This file decides which stage comes next and what
+ * the caller is told; once.c, claim.c, many.c and release.c do the work of the
+ * stages. Runs on the caller's thread or on the executor's.
  */
 #include "src/core/acquire.h"
 
@@ -27,7 +27,7 @@ int hf__acquire_tell_cancelled(const struct hf__acquire *a, hf_error *err)
                     key->length - key->name_at, key->bytes + key->name_at);
 }
 
-/* ---- stages: each gives true when the next step can be taken at once */
+/* ---- stages: each returns true when the next step can be taken at once */
 
 static bool go_on(struct hf__acquire *a, enum hf__acquire_stage stage)
 {
@@ -35,12 +35,12 @@ static bool go_on(struct hf__acquire *a, enum hf__acquire_stage stage)
     return true;
 }
 
-/* Its caller can be told. */
+/* The caller can be told now. */
 static bool end(struct hf__acquire *a, int r)
 {
     a->result = r;
     if (r != HF_OK && a->err != NULL) {
-        a->err->status = r; /* what was tried last may have said another */
+        a->err->status = r; /* the last try may have left another status */
     }
     return go_on(a, HF__ACQUIRE_ENDED);
 }
@@ -65,10 +65,10 @@ static bool step_peek(struct hf__acquire *a, hf__time *ret_until)
     bool is_vain = hf__acquire_is_stopped(a);
 
     if (is_vain && a->ask.query == NULL) {
-        return end_cancelled(a); /* it costs the store nothing */
+        return end_cancelled(a); /* nothing was sent to the store yet */
     }
     if (is_vain) {
-        hf__once_hurry(&a->ask, (hf__time){1}); /* it need not be answered */
+        hf__once_hurry(&a->ask, (hf__time){1}); /* its answer is not needed */
         a->ask.err = NULL;
     }
     if (!hf__once_step(&a->ask, ret_until)) {
@@ -81,13 +81,14 @@ static bool step_peek(struct hf__acquire *a, hf__time *ret_until)
         return end(a, a->ask.result);
     }
     if (a->claim != NULL) {
-        hf__claim_set_limits(a->claim); /* the look had its own time */
+        /* the look at the record had its own time limit */
+        hf__claim_set_limits(a->claim);
     }
     return go_on(a, HF__ACQUIRE_READY);
 }
 
-/* It is granted, or not. With the lock in hand, one mark is enough: who else
- * would start has to have the lock. */
+/* The claim has ended. Once the lock is held, one mark is enough: any other
+ * process that would start the task needs the lock first. */
 static bool end_claim(struct hf__acquire *a, int r)
 {
     if (r != HF_OK || a->lock->once == NULL) {
@@ -101,8 +102,9 @@ static bool end_claim(struct hf__acquire *a, int r)
     return go_on(a, HF__ACQUIRE_MARK);
 }
 
-/* Others who were told are not to be overtaken on the executor's thread; a
- * caller's own has no order with them. */
+/* On the executor's thread, acquires that were told earlier that the session
+ * is ready must not be overtaken; on a caller's own thread there is no such
+ * order. */
 static bool step_ready(struct hf__acquire *a)
 {
     int r = HF_OK;
@@ -161,7 +163,8 @@ void hf__acquire_turn_back(struct hf__acquire *a, int r)
     if (a->claim == NULL) {
         return;
     }
-    hf__lock_waive(a->lock); /* first: leaving may already give it back */
+    /* before leaving, which may already give it back */
+    hf__lock_waive(a->lock);
     a->release = (struct hf__release_op){.parker = a->parker};
     hf__lock_leave(a->lock, &a->release);
 }
@@ -179,7 +182,8 @@ static bool step_let_go(struct hf__acquire *a, hf__time *ret_until)
 {
     if (a->claim == NULL) {
         hf__lock_waive(a->lock);
-        /* An unconfirmed one is settled in the background. */
+        /* If the store does not confirm it, the release goes on in the
+         * background. */
         (void)!hf__lock_release(a->lock, NULL);
         return end(a, a->result);
     }
@@ -222,7 +226,7 @@ bool hf__acquire_step(void *acquire, hf__time *ret_until)
         }
     }
     while (step_stage(a, ret_until)) {
-        /* The next stage. */
+        /* Take the next stage. */
     }
     return a->stage == HF__ACQUIRE_ENDED;
 }
@@ -234,13 +238,13 @@ int hf__acquire_prepare(struct hf__acquire *a)
     hf_acquire_opts own = *a->opts;
     int r = HF_OK;
 
-    own.cancel = NULL; /* parker and stop are it */
+    own.cancel = NULL; /* parker and stop stand for it here */
     a->unready.parker = a->parker;
     a->unready.err = a->err;
     if (own.once_ms != 0) {
         r = hf__once_new(a->client, a->names[0], &own, &a->lock->once, a->err);
         ask_once(a, HF__ONCE_PEEK);
-        a->stage = HF__ACQUIRE_PEEK; /* which spares a vain wait */
+        a->stage = HF__ACQUIRE_PEEK; /* it may spare waiting in vain */
     }
     if (r != HF_OK || a->lock->parts != NULL) {
         return r;

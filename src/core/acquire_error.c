@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a caller is told whose claim got nothing: who is in the way, or what
- * kept the store from answering. Decides nothing else. Called by users'
- * threads, and by the one that steps for them.
+ * The error that a caller gets when its claim got nothing: who holds the name,
+ * or what kept the store from answering. Called by users' threads and the
+ * executor's.
  */
 #include "src/core/claim.h"
 
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The asking thread, as far as what a store keeps for people can tell. */
+/* The holder is the asking thread, as far as the owner fields that a store
+ * keeps can tell. */
 static bool is_same_thread(const struct hf__owner *a, const struct hf__owner *b)
 {
     return a->pid == b->pid && strcmp(a->thread, b->thread) == 0 &&
@@ -35,7 +36,7 @@ static int tell_holder(const struct hf__claim *c, int r, const char *verb,
             : "");
 }
 
-/* The store was being asked when the time was up. */
+/* The time was up while a request to the store was under way. */
 static int tell_last(const struct hf__claim *c, int r, hf_error *err)
 {
     if (c->record.is_held) {
@@ -50,7 +51,7 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
 {
     const struct hf__record *k = &c->record;
     const char *name = hf__grant_name(c->grant);
-    char left[40] = ""; /* nobody can tell when a session will end */
+    char left[40] = ""; /* stays empty for a session, whose end is not known */
 
     if (c->is_cut_short) {
         return tell_last(c, r, err);
@@ -78,7 +79,7 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
     return tell_holder(c, r, "is", left, err);
 }
 
-/* The store still writes to c->err, or had nothing to say. */
+/* The store's request still writes to c->err, or left no error there. */
 static int tell_silence(const struct hf__claim *c, int r, hf_error *err)
 {
     bool has_said = c->last_err.status < 0;

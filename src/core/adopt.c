@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adopts a grant: a look finds its fence, a renewal by token proves that it
- * is still there. A token is never used again, so what was looked at before
- * the renewal is true of what was renewed. Called by users' threads.
+ * Adopts a grant: inspecting the name finds the fence, and a renewal by token
+ * proves that the grant is still there. A token is never used twice, so what
+ * was found before the renewal also holds for the grant that was renewed.
+ * Called by users' threads.
  */
 #include "src/core/adopt.h"
 
@@ -10,7 +11,7 @@
 #include "src/core/name_queue.h"
 #include "src/core/query.h"
 
-/* What a look tells of a grant, and until when that is so for sure. */
+/* What inspecting told of a grant, and until when that surely holds. */
 struct sight {
     struct hf__record record;
     hf__time until;
@@ -31,7 +32,7 @@ static int tell_lost(const char *name, const struct hf__record *record,
                     (unsigned long long)record->fence);
 }
 
-/* Of several grants, that of the token is the one to know of. */
+/* Of several grants of the name, pick the one with the token. */
 static void find_among(struct hf__query *k, const struct hf__token *token)
 {
     for (int i = 0; i < k->participants.n; i++) {
@@ -45,7 +46,8 @@ static void find_among(struct hf__query *k, const struct hf__token *token)
     }
 }
 
-/* Does the token own the name now? With what is known of its grant. */
+/* Check that the token holds the name now, and fetch what is known of its
+ * grant. */
 static int look_up(struct hf_client *client, const char *name,
                    const struct hf__token *token, hf__time limit,
                    struct sight *ret_seen, hf_error *err)
@@ -81,8 +83,8 @@ static int look_up(struct hf_client *client, const char *name,
     return r;
 }
 
-/* As a holder's, it is not sent any more when the lease may be over. Then it
- * ends as HF_EUNAVAIL. */
+/* Like a holder's renewal, this one is not sent once the lease may be over; it
+ * then ends as HF_EUNAVAIL. */
 static int renew(struct hf__grant *h, const struct hf__token *token,
                  const struct sight *seen, hf__time limit, hf_error *err)
 {
@@ -94,7 +96,7 @@ static int renew(struct hf__grant *h, const struct hf__token *token,
     if (r != HF_OK) {
         return r;
     }
-    k->session = &h->client->renew; /* as every renewal */
+    k->session = &h->client->renew; /* as for every renewal */
     k->request.send_by = seen->until;
     k->request.op.kind = HF__OP_RENEW;
     k->request.op.token = *token;
@@ -109,8 +111,8 @@ static int renew(struct hf__grant *h, const struct hf__token *token,
                : r;
 }
 
-/* Where the time went by between the two, another look tells what became of
- * the grant: then the renewal that was not sent is no failure. */
+/* If the lease ran out between inspecting and renewing, the renewal was not
+ * sent: inspect again to learn what became of the grant, instead of failing. */
 static int take_up(struct hf__grant *h, const struct hf__token *token,
                    hf__time limit, hf_error *err)
 {
@@ -153,7 +155,7 @@ int hf__adopt(struct hf_client *client, const char *name,
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     h->is_adopted = true;
-    h->is_unbound = true; /* or bound to another process, and stays so */
+    h->is_unbound = true; /* or tied to another process, which stays so */
     h->min_hold_ms = 0;
     r = take_up(h, token, limit, err);
     if (r != HF_OK) {

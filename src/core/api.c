@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of holdfast.h that acquire a lock: arguments are checked here,
- * before any I/O, and it is decided what an acquire by the lock's own owner
- * gets; the work is done by the parts. What is done with a lock is lock.c's.
- * Called by users' threads.
+ * The calls of holdfast.h that acquire a lock. Arguments are checked here,
+ * before any I/O, and an acquire by an owner that already has the lock is
+ * decided here; the other files of the core do the rest. lock.c has the calls
+ * that take a lock. Called by users' threads.
  */
 #include "src/core/api.h"
 #include "src/base/error.h"
@@ -18,7 +18,7 @@
 
 /* ---- acquiring */
 
-/* What all calls need that give a lock. */
+/* The checks of every call that returns a lock. */
 static int check_call(const hf_client *client, hf_lock **ret_lock,
                       hf_error *err)
 {
@@ -39,15 +39,16 @@ static int read_options(hf_acquire_opts *opts, const hf_acquire_opts *given,
     return r == HF_OK ? hf__options_check(opts, err) : r;
 }
 
-/* What is wished for, of which client. */
+/* The checked arguments of an acquire. */
 struct wish {
     hf_client *client;
-    const char *const *names; /* as many as the lock has */
+    const char *const *names; /* as many as the lock has parts */
     hf_acquire_opts opts;
-    char label[HF_NOTE_MAX + 1]; /* of the owner, if it has fields */
+    /* what opts.label points to if the owner has fields */
+    char label[HF_NOTE_MAX + 1];
 };
 
-/* ---- by the lock's own owner */
+/* ---- acquiring again by the same owner */
 
 static int tell_lost(const char *name, hf_error *err)
 {
@@ -65,7 +66,7 @@ static int tell_deadlock(const char *name, hf_error *err)
                     name);
 }
 
-/* It would wait for itself: its own grant is in the way. */
+/* The owner's own grant is in the way, so the acquire would wait for itself. */
 static int tell_other_lock_mode(const char *name, hf_error *err)
 {
     return hf__fail(err, HF_DEADLOCK,
@@ -84,8 +85,9 @@ static bool is_same_lock_mode(const struct hf__grant *h,
            h->lock_mode.slots == wanted.slots;
 }
 
-/* An acquire by who has the lock already: shares it if it may, and is told so
- * instead of waiting for itself if it may not. Asks no store. */
+/* An acquire by an owner that already has the lock: it shares the grant if it
+ * may, and otherwise is told so instead of waiting for itself. Does not ask the
+ * store. */
 int hf__reenter(struct hf_client *client, const char *name,
                 const hf_acquire_opts *opts, struct hf_lock *lock,
                 hf_error *err)
@@ -117,7 +119,7 @@ int hf__reenter(struct hf_client *client, const char *name,
     return r;
 }
 
-/* ---- from the store */
+/* ---- acquiring from the store */
 
 static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
 {
@@ -142,7 +144,7 @@ static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
     return r;
 }
 
-/* HF_BUSY: this owner has none of them. */
+/* HF_BUSY: this owner has none of the names. */
 static int reenter_any(struct wish *w, hf_lock *lock, hf_error *err)
 {
     int r = HF_BUSY;
@@ -178,7 +180,7 @@ int hf__acquire_check(hf_client *client, const char *name,
     return r == HF_OK ? hf__options_check_caps(client, ret_opts, err) : r;
 }
 
-/* Who asks, unless the caller has said: the calling thread. */
+/* The owner is the calling thread unless the caller named one. */
 static void complete(hf_acquire_opts *opts)
 {
     if (opts->owner_id == 0) {
@@ -186,8 +188,8 @@ static void complete(hf_acquire_opts *opts)
     }
 }
 
-/* With an empty lock, which the caller gets or which is freed; NULL: there is
- * no memory for one. */
+/* Takes an empty lock, which is passed to the caller or freed; NULL: there was
+ * no memory for it. */
 static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
                    hf_error *err)
 {
@@ -223,7 +225,8 @@ int hf_acquire(hf_client *client, const char *name,
     return r == HF_OK ? acquire(&w, hf__lock_new(), ret_lock, err) : r;
 }
 
-/* What there is no sense, or no call, for with several names. */
+/* Refuse the options that make no sense with several names, or that nobody has
+ * needed. */
 static int check_many(const hf_acquire_opts *opts, hf_error *err)
 {
     if (opts->detached != 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The asynchronous calls of holdfast.h. Arguments are checked here, before
- * anything is accepted; an acquire is async_acquire.c's, a release is stepped
- * here and decided in release.c, what was lost is lock.c's, and telling
- * event_queue.c's. Called by users' threads; a release runs on the executor's.
+ * anything is accepted. async_acquire.c acquires; a release is stepped here, on
+ * the executor's thread, and decided in release.c; lock.c reports a loss;
+ * event_queue.c calls the callbacks. Called by users' threads.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -13,7 +13,7 @@
 #include "src/core/options.h"
 #include "src/core/release.h"
 
-/* ---- what is common */
+/* ---- shared */
 
 static int check_open(struct hf_client *client, hf_error *err)
 {
@@ -25,7 +25,7 @@ static int check_open(struct hf_client *client, hf_error *err)
 
 /* ---- acquiring */
 
-/* An asynchronous acquire belongs to no thread. */
+/* No thread owns an asynchronous acquire, so it gets a random owner. */
 static int choose_owner(hf_acquire_opts *opts, hf_error *err)
 {
     if (opts->owner_id != 0) {
@@ -66,18 +66,19 @@ int hf_acquire_async(hf_client *client, const char *name,
     return r;
 }
 
-/* ---- letting go */
+/* ---- releasing */
 
 struct departure {
     struct hf__job job;
     struct hf__event event;
-    struct hf_client *client; /* with a reference */
+    struct hf_client *client; /* holds a reference */
     int result;
     hf_error err;
-    hf_done_fn fn; /* NULL: nobody wants to know */
+    hf_done_fn fn; /* NULL: no callback */
     void *arg;
     int n;
-    struct hf__release_op releases[]; /* of each name, with its grant's ref */
+    /* one per name, with a reference to its grant */
+    struct hf__release_op releases[];
 };
 
 static void departure_free(struct departure *d)
@@ -112,7 +113,7 @@ static void call_off(struct hf__job *j)
     hf__unpark(&j->ready_item.parker);
 }
 
-/* Also if nothing was to be sent: its answer is known. */
+/* This also ends a release that had nothing to send: its result is known. */
 static void arrive(struct departure *d)
 {
     if (d->fn == NULL) {
@@ -210,7 +211,7 @@ int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
     return HF_OK;
 }
 
-/* ---- hearing of it */
+/* ---- losses and dispatching */
 
 int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg)
 {

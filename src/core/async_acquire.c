@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An asynchronous acquire (acquire.c) as a job of the executor's, and the event
- * of its end; what it won is given back if nobody wants it any more when it is
- * told. Runs on the executor's thread, at its ends on users'.
+ * An asynchronous acquire: runs an acquire (acquire.c) as a job of the
+ * executor, and posts an event when it ends. If the lock is no longer wanted
+ * when that event is dispatched, the grant is given back. Runs on the
+ * executor's thread; begins and is reported on users' threads.
  */
 #include "src/core/async_acquire.h"
 
@@ -15,8 +16,9 @@
 struct hf__async_acquire {
     struct hf__job job;
     struct hf__event event;
-    struct hf__acquire a; /* its client with a reference, the lock is owned */
-    hf_cancel *cancel;    /* NULL: none */
+    /* holds a reference to its client and owns its lock */
+    struct hf__acquire a;
+    hf_cancel *cancel; /* NULL: none */
     struct hf__follower follower;
     bool is_told;
     hf_error err;
@@ -40,7 +42,7 @@ static bool step(struct hf__job *j, hf__time *ret_until)
                             ret_until);
 }
 
-/* ---- the ends */
+/* ---- the end */
 
 static void call_off(struct hf__job *j)
 {
@@ -75,13 +77,13 @@ static void end(struct hf__job *j)
     }
     f->err.status = f->a.result;
     if (f->a.result == HF_OK) {
-        f->err = (hf_error)HF_ERROR_INIT; /* of the tries before */
+        f->err = (hf_error)HF_ERROR_INIT; /* drop an error of earlier tries */
     }
     count(f->a.client, f->a.result, false);
     hf__event_queue_post(&f->a.client->events, &f->event);
 }
 
-/* The grant came, but nobody wants it any more. */
+/* The lock was granted but is no longer wanted. */
 static void come_back(struct hf__async_acquire *f)
 {
     f->is_told = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An asynchronous acquire on its way: accepted on its caller's thread,
- * stepped on the executor's, told on the one that dispatches. What it won is
- * given back if nobody wants it any more when it is told.
+ * An asynchronous acquire under way: accepted on its caller's thread, stepped
+ * on the executor's, reported on the thread that dispatches. If the lock is no
+ * longer wanted by then, the grant is given back.
  */
 #ifndef HF_CORE_ASYNC_ACQUIRE_H
 #define HF_CORE_ASYNC_ACQUIRE_H
@@ -11,14 +11,14 @@
 
 struct hf__async_acquire;
 
-/* All that the way needs, so that nothing fails for memory but what the store
- * is asked with. The options are checked, with an owner_id. HF_OK, HF_EINVAL,
- * HF_ENOMEM or HF_EUNAVAIL (no thread). Thread: user. */
+/* Allocate all that the acquire needs, so that only the store's requests can
+ * fail for lack of memory later. The options are checked and have an owner_id.
+ * HF_OK, HF_EINVAL, HF_ENOMEM or HF_EUNAVAIL (no thread). Thread: user. */
 HF_MUST_CHECK int hf__async_acquire_new(struct hf_client *, const char *name,
                                         const hf_acquire_opts *,
                                         struct hf__async_acquire **ret_acquire,
                                         hf_error *err);
-/* Off it goes, with the same options; fn is called once. Thread: user. */
+/* Start it, with the same options; fn is called once. Thread: user. */
 void hf__async_acquire_start(struct hf__async_acquire *,
                              const hf_acquire_opts *, hf_acquire_fn fn,
                              void *arg);

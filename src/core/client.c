@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of a client share: names, the fences it has seen, the count of
- * its cleanups, the limits of its calls. Opening and closing are open.c's; what
- * a claim or a grant does is theirs. Called by any thread.
+ * its cleanups, the time limits of its calls. open.c opens and closes. Called
+ * by any thread.
  */
 #include "src/core/client.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- life */
+/* ---- references */
 
 struct hf_client *hf__client_ref(struct hf_client *c)
 {
@@ -66,7 +66,7 @@ hf__time hf__client_close_by(struct hf_client *c)
     return c->close_by.ns == 0 ? HF__NEVER : c->close_by;
 }
 
-/* ---- shared by the parts */
+/* ---- used by the other parts */
 
 struct hf__session *hf__client_session(struct hf_client *c,
                                        const struct hf__key *key)
@@ -132,7 +132,7 @@ void hf__client_end_cleanup(struct hf_client *c)
     hf__unpark(&c->settled);
 }
 
-/* ---- names and labels */
+/* ---- names */
 
 int hf__name_check(const char *name, hf_error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns of the claims that one client has on one name, and what an answer may
- * have left of one in the store. This file decides whose turn it is and who
- * inherits a lock that is released; asking the store is claim.c's affair,
- * handing over release.c's. Any thread; under the client's mutex, never longer
- * than a look. But what an answer left is noted by who has the request.
+ * The queue of one client's claims for one name, and what each may have left in
+ * the store. This file decides which claim may ask next and which one inherits
+ * a released lock; claim.c asks the store, release.c hands over. Any thread,
+ * under the client's mutex, held only briefly; but what a result left in the
+ * store is noted by the user of the claim's request.
  */
 #include "src/core/name_queue.h"
 
@@ -46,7 +46,7 @@ static struct hf__name_queue *make(struct hf_client *client,
     return p;
 }
 
-/* It goes with the last that needs it. */
+/* Free the queue if it is no longer needed. */
 static void tidy(struct hf_client *client, struct hf__name_queue *p)
 {
     if (hf__list_is_empty(&p->waiters) && hf__list_is_empty(&p->unqueued) &&
@@ -73,9 +73,10 @@ static void wake_first(struct hf__name_queue *p)
     }
 }
 
-/* ---- whose turn it is to ask */
+/* ---- which claim may ask */
 
-/* Does nobody of this client stand in its way but who asks just now? */
+/* No other claim or grant of this client is in its way, except an attempt under
+ * way. */
 static bool is_first(const struct hf__claim *c)
 {
     return c->waiter_state == HF__WAITER_UNQUEUED ||
@@ -83,15 +84,16 @@ static bool is_first(const struct hf__claim *c)
             first_waiter(c->queue) == c && c->queue->holder == NULL);
 }
 
-/* Will it use its turn at once? Not who can't use it, or executes a batch
- * elsewhere, which may take long. */
+/* The claim would use its turn at once: it is first, and its thread is not
+ * executing a batch elsewhere, which may take long. */
 static bool is_prompt(const struct hf__claim *c)
 {
     return is_first(c) && !hf__parker_is_engaged(c->parker);
 }
 
-/* Of those that wait, when nobody asks. Turns are in the order of asking, or
- * who asks in a loop would leave those before it no moment. */
+/* Asked while no attempt is unsettled. Claims ask in the order in which they
+ * began to wait; otherwise one that asks in a loop would starve those before
+ * it. */
 static bool is_its_turn(const struct hf__claim *own)
 {
     HF__LIST_EACH (link, &own->queue->askers) {
@@ -107,7 +109,8 @@ static bool is_its_turn(const struct hf__claim *own)
     return true;
 }
 
-/* The next, alone, for only one can have the turn; and who is before it. */
+/* Wake the next claim that will ask promptly, for only one can have the turn,
+ * and the first claims before it, which may not be prompt. */
 static void wake_asker(struct hf__name_queue *p)
 {
     HF__LIST_EACH (link, &p->askers) {
@@ -125,7 +128,7 @@ static void wake_asker(struct hf__name_queue *p)
     }
 }
 
-/* It waits for its turn no longer. */
+/* The claim no longer waits for its turn. */
 static void pass(struct hf__claim *c)
 {
     if (!hf__list_is_empty(&c->asker)) {
@@ -140,7 +143,7 @@ void hf__name_queue_pass(struct hf__claim *c)
     pass(c);
 }
 
-/* ---- coming and going */
+/* ---- entering and leaving */
 
 int hf__name_queue_enter(struct hf__claim *c)
 {
@@ -159,7 +162,7 @@ int hf__name_queue_enter(struct hf__claim *c)
     return HF_OK;
 }
 
-/* Under the mutex. */
+/* Under the client's mutex. */
 static void step_out(struct hf__claim *c)
 {
     hf__list_remove(&c->link);
@@ -180,8 +183,8 @@ enum hf__waiter_state hf__name_queue_withdraw(struct hf__claim *c)
     return c->waiter_state;
 }
 
-/* Its caller has left; a hand-over that was abandoned still needs it there.
- * Under the mutex. */
+/* Drop a claim whose caller has left, unless a hand-over that it abandoned
+ * still needs it. Under the client's mutex. */
 static void go_if_left(struct hf__claim *c)
 {
     if (c->has_left && c->use != HF__USE_HANDOVER) {
@@ -200,7 +203,7 @@ void hf__name_queue_leave(struct hf__claim *c)
     go_if_left(c);
 }
 
-/* ---- asking */
+/* ---- asking the store */
 
 enum hf__turn hf__name_queue_turn(struct hf__claim *c)
 {
@@ -292,25 +295,26 @@ void hf__name_queue_requeue(struct hf__claim *c)
     }
 }
 
-/* Under the mutex. */
+/* Under the client's mutex. */
 static void install(struct hf__name_queue *p, struct hf__grant *h)
 {
     h->owner_queue = p;
     hf__list_push(&p->owned, &h->owned_link);
     if (atomic_load(&h->state) == (int)HF_STATE_LOST) {
-        return; /* already: hf__name_queue_holder_gone() has been called, and
-                   will not be again */
+        /* hf__name_queue_holder_gone() was already called, and will not be
+         * called again */
+        return;
     }
     if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
         return; /* beside others: it keeps nobody from asking */
     }
-    /* An older grant of this client may be lost and not know it yet. */
+    /* An older grant of this client may be lost without knowing it yet. */
     if (p->holder != NULL) {
         p->holder->queue = NULL;
     }
     p->holder = h;
     h->queue = p;
-    wake_asker(p); /* the first in the queue has its turn no longer */
+    wake_asker(p); /* the first in the queue has lost its turn */
 }
 
 void hf__name_queue_adopted(struct hf__grant *h)
@@ -380,7 +384,7 @@ struct hf__grant *hf__name_queue_broken(struct hf_client *client,
     return NULL;
 }
 
-/* Of those of that owner one that is held, or else one that was lost. */
+/* Find a held grant of the owner, or else a lost one. */
 static struct hf__grant *find_owned(struct hf__name_queue *p, uint64_t owner_id)
 {
     struct hf__grant *found = NULL;
@@ -420,7 +424,7 @@ void hf__name_queue_owner_left(struct hf__grant *h)
     }
 }
 
-/* May the holder hand the lock on within the process once more? */
+/* The holder may hand the lock on within the process once more. */
 static bool may_hand_over(struct hf__name_queue *p, int64_t lease_ms)
 {
     hf__time now = hf__now();
@@ -432,8 +436,8 @@ static bool may_hand_over(struct hf__name_queue *p, int64_t lease_ms)
            hf__before(now, hf__after_ms(p->handed_since, lease_ms));
 }
 
-/* May others have it at all? What the grant of an adopted lock keeps closed,
- * the store alone knows. */
+/* Another claim may take over this grant. An adopted grant's min_hold_ms is
+ * known to the store alone, so it may not. */
 static bool may_be_inherited(const struct hf__grant *h)
 {
     return !h->is_adopted && !hf__before(hf__now(), h->kept_until) &&
@@ -451,7 +455,7 @@ struct hf__claim *hf__name_queue_next_waiter(struct hf__grant *h,
         !may_be_inherited(h) ||
         next_waiter->waiter_state != HF__WAITER_QUEUED ||
         hf__claim_is_unknown(next_waiter) ||
-        h->is_unanswered || /* what may still come, a release keeps out */
+        h->is_unanswered || /* only a release keeps a late request out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
@@ -502,12 +506,11 @@ bool hf__name_queue_handed_over(struct hf__claim *c)
     return true;
 }
 
-/* ---- what an answer leaves behind */
+/* ---- what a result leaves in the store */
 
-/* Has a request with this result, executed at `sent` if at all, perhaps left
- * something, or may still do so? Beside HF_OK.
- * A store that refuses, or has no memory for an answer, may have been stopped
- * by that in the middle. */
+/* Apart from HF_OK: a request with this result, executed at `sent` if at all,
+ * may have left something in the store, or may still do so. A store that
+ * refuses, or that lacks memory for its reply, may have stopped halfway. */
 static bool may_stand(int result, hf__time sent)
 {
     return result == HF_EUNKNOWN || result == HF_EPROTO ||
@@ -526,7 +529,7 @@ enum hf__store_has hf__store_has_after(enum hf__store_has before,
     if (op->result == HF_BUSY && op->kind == HF__OP_ACQUIRE) {
         return op->is_queued ? HF__STORE_HAS_TICKET : HF__STORE_HAS_NOTHING;
     }
-    return before; /* it was surely not applied */
+    return before; /* it surely was not applied */
 }
 
 void hf__claim_hear(struct hf__claim *c)
