@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the wish for a name to the grant, in steps that do not sleep. This file
- * decides when to ask the store and when to wait for its holder, and what it
- * means that time is over; turns are kept by name_queue.c, late outcomes
- * settled by claim_cleanup.c, and what a caller who got nothing is told is
- * acquire_error.c's. Runs on the caller's thread, or on the one that steps for
- * it; the claim outlives the call only as a cleanup.
+ * Steps a claim from its start to the grant, without sleeping. This file
+ * decides when to ask the store, when to wait for a holder, and what to return
+ * when the time is over. name_queue.c says whose turn it is, claim_cleanup.c
+ * settles late outcomes, acquire_error.c words the errors. Runs on the caller's
+ * thread or the executor's; a claim outlives the call only as a cleanup.
  */
 #include "src/core/claim.h"
 
@@ -19,23 +18,23 @@
 
 #include <string.h>
 
-/* Between attempts at a store that gives no answer: doubled each time. */
+/* Pause between attempts while the store gives no answer; doubled each time. */
 #define RETRY_FIRST_MS 10
 #define RETRY_MAX_MS   1000
-/* A try that was surely not applied is repeated so often: a connection that
- * died while idle costs nobody an error. */
+/* A try that surely was not applied is repeated this often, so that a
+ * connection that died while idle causes no error. */
 #define TRIES_MAX 3
-/* For whoever is before a claim to take the turn. */
+/* The time that an earlier claim gets to take its turn. */
 #define SOON_MS 20
-/* Asking again when the holder's lease should have ended. */
+/* Ask again this long after the holder's lease should have ended. */
 #define EXPIRY_SLACK_NS (1 * HF__MS)
-/* An answer that has been under way for this part of io_timeout is late. */
+/* A reply that takes more than this fraction of io_timeout is late. */
 #define LATE_PART 4
-/* Between looks at a store that cannot be waited on. */
+/* Pause between attempts at a store that cannot notify waiters. */
 #define POLL_LOW_MS  20
 #define POLL_HIGH_MS 120
 
-/* ---- making */
+/* ---- creating */
 
 void hf__claim_set_limits(struct hf__claim *c)
 {
@@ -78,7 +77,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     c->lease_ms = opts->lease_ms;
     c->lock_mode = hf__lock_mode_of(opts);
     c->queueing = queueing_of(client, opts);
-    /* Its place is in the store's line, or beside other holders. */
+    /* It queues in the store, or can be granted beside other holders. */
     c->is_unqueued = opts->wait_ms == 0 || opts->fair != 0 ||
                      c->lock_mode.mode != HF__MODE_EXCLUSIVE;
     c->wait_ms = opts->wait_ms;
@@ -99,7 +98,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     return HF_OK;
 }
 
-/* ---- asking */
+/* ---- asking the store */
 
 static bool is_stopped(const struct hf__claim *c)
 {
@@ -113,7 +112,7 @@ void hf__claim_call_off(struct hf__claim *c)
     hf__unpark(c->parker);
 }
 
-/* One attempt at the store, already counted as unsettled. */
+/* One attempt at the store; the queue already counts it as unsettled. */
 static void begin_attempt(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
@@ -138,15 +137,16 @@ static void begin_attempt(struct hf__claim *c)
     op->ret_record = &c->reply;
     op->err = &c->err;
     c->request.done = hf__claim_cleanup_from_attempt;
-    atomic_fetch_add(&c->refs, 1); /* the cleanup's, should it become one */
+    atomic_fetch_add(&c->refs, 1); /* for the cleanup that it may become */
     c->stage = HF__STAGE_ATTEMPT;
     hf__session_begin(hf__client_session(c->client, &c->key), &c->request,
                       c->parker, c->answer_by);
 }
 
-/* ---- the grant */
+/* ---- taking the grant */
 
-/* It is refused if it is worth nothing: then the store still thinks it ours. */
+/* If the grant is not worth taking, it is refused, and the store still thinks
+ * that it is ours. */
 static int take_grant(struct hf__claim *c)
 {
     int r = HF_OK;
@@ -162,9 +162,10 @@ static int take_grant(struct hf__claim *c)
     return r;
 }
 
-/* Before its thread comes to take it, it may be broken, and another of this
- * client be granted the lock: then its fence is below that one's, and no sign
- * of a store that forgot. If it is one the next answer will tell. */
+/* Before this thread takes the hand-over, the grant may be broken and another
+ * claim of this client be granted the lock. Then the fence of the hand-over is
+ * below that one's, which does not mean that the store forgot. If it did, the
+ * next answer will show. */
 static int take_handover(struct hf__claim *c)
 {
     int r = take_grant(c);
@@ -177,7 +178,8 @@ static int take_handover(struct hf__claim *c)
                           : r;
 }
 
-/* The attempt was answered, or surely not applied. Gives what it came to. */
+/* The attempt was answered, or surely not applied. Returns the claim's
+ * result. */
 static int take_answer(struct hf__claim *c)
 {
     const struct hf__op *op = &c->request.op;
@@ -192,17 +194,16 @@ static int take_answer(struct hf__claim *c)
         hf__claim_cleanup_go_on(c);
     } else if (r == HF_OK) {
         c->grant->slot = op->slot;
-        /* That of the session which granted it, where the store has one. */
+        /* Some stores grant for as long as the session's lease. */
         c->grant->fsm.lease_ms = op->lease_us / 1000;
         r = take_grant(c);
     }
-    hf__name_queue_attempted(c,
-                             answer); /* from here the request is anybody's */
+    hf__name_queue_attempted(c, answer); /* another may use the request now */
     hf__grant_tell_granted(c->grant, r, took_over);
     return r;
 }
 
-/* The attempt has ended so. Gives what it came to. */
+/* The attempt ended in this way. Returns the claim's result. */
 static int end_attempt(struct hf__claim *c, enum hf__ending ending)
 {
     if (ending == HF__ENDING_DETACHED) {
@@ -217,7 +218,7 @@ static int end_attempt(struct hf__claim *c, enum hf__ending ending)
     return take_answer(c);
 }
 
-/* ---- waiting */
+/* ---- waiting for the holder */
 
 static hf__time ask_again_at(const struct hf__claim *c)
 {
@@ -229,7 +230,8 @@ static hf__time ask_again_at(const struct hf__claim *c)
 
         until = hf__earlier(until, hf__after_ns(its_end, EXPIRY_SLACK_NS));
     } else if ((c->client->settings.caps & HF_CAP_SESSION) != 0) {
-        /* When it will end nobody can tell; what wakes may be lost. */
+        /* A session's end cannot be foreseen, and its notification may get
+         * lost. */
         until = hf__earlier(until, hf__after_ms(now, c->lease_ms));
     }
     if (!c->is_watched) {
@@ -240,8 +242,8 @@ static hf__time ask_again_at(const struct hf__claim *c)
     return until;
 }
 
-/* Somebody elsewhere holds it: wait until that may have changed, or the
- * claim's own patience ends. */
+/* Another process holds the name: wait until that may have changed, or the
+ * claim's own time is over. */
 static void begin_watching(struct hf__claim *c)
 {
     struct hf__watching *g = &c->watching;
@@ -259,7 +261,7 @@ static void begin_watching(struct hf__claim *c)
     c->stage = HF__STAGE_HOLDER;
 }
 
-/* It tries now, and may watch again: its place in the store stays. */
+/* The claim asks now and may watch again later, so it keeps its watcher. */
 static void stop_watching(struct hf__claim *c)
 {
     if (c->is_watched) {
@@ -268,7 +270,7 @@ static void stop_watching(struct hf__claim *c)
     }
 }
 
-/* It does not try, or no more. */
+/* The claim stops waiting for a holder. */
 static void end_watching(struct hf__claim *c)
 {
     stop_watching(c);
@@ -277,7 +279,7 @@ static void end_watching(struct hf__claim *c)
 
 /* ---- the time is over */
 
-/* Has it been asked so late that no answer can be expected by now? */
+/* The request began so late that no answer can be expected by now. */
 static bool is_asked_late(struct hf__claim *c)
 {
     hf__time late_at =
@@ -287,9 +289,9 @@ static bool is_asked_late(struct hf__claim *c)
     return hf__before(hf__earlier(hf__now(), c->answer_by), late_at);
 }
 
-/* The store is being asked. HF_TIMEDOUT says that the store answers and
- * somebody has the lock; it is never told of a store that has said nothing to
- * the call, or owes an answer for long. */
+/* A request is under way. HF_TIMEDOUT says that the store answers and that
+ * another has the lock, so it is not returned for a store that has told this
+ * call nothing or whose reply is late. */
 int hf__claim_time_out(struct hf__claim *c, bool was_unknown, int r)
 {
     c->is_cut_short =
@@ -297,14 +299,14 @@ int hf__claim_time_out(struct hf__claim *c, bool was_unknown, int r)
     return c->is_cut_short ? (int)HF_TIMEDOUT : r;
 }
 
-/* It is being handed the lock. */
+/* A holder is handing the lock to the claim. */
 static int time_out_handover(struct hf__claim *c)
 {
     return is_asked_late(c) ? HF_TIMEDOUT : HF_EUNKNOWN;
 }
 
-/* ---- steps: each gives true when the next can be taken at once, else until
- * when to sleep */
+/* ---- steps: each returns true when the next can be taken at once, and else
+ * sets until when to sleep */
 
 static bool end(struct hf__claim *c, int r)
 {
@@ -314,8 +316,8 @@ static bool end(struct hf__claim *c, int r)
     return true;
 }
 
-/* With r, unless the lock is just being handed to this claim: then the end of
- * that decides. */
+/* End with r, unless a holder is just handing the lock to this claim: then that
+ * hand-over's result decides. */
 static bool give_up(struct hf__claim *c, int r)
 {
     end_watching(c);
@@ -330,13 +332,14 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
     return false;
 }
 
-/* By its caller, with no attempt under way: a hand-over may have begun. */
+/* For the claim's caller while no attempt is under way; a hand-over may have
+ * begun, so it reads under the mutex. */
 static bool is_unknown(struct hf__claim *c)
 {
     return hf__name_queue_store_has(c) >= HF__STORE_HAS_UNKNOWN;
 }
 
-/* After a failed attempt: true if another one may help. */
+/* After a failed attempt: returns whether another one may help. */
 static bool may_retry(struct hf__claim *c, int r)
 {
     bool is_outage = r == HF_EUNAVAIL || r == HF_EUNKNOWN;
@@ -348,7 +351,7 @@ static bool may_retry(struct hf__claim *c, int r)
     return c->wait_ms != 0 || c->failures < TRIES_MAX || is_unknown(c);
 }
 
-/* A turn ended: granted, to be tried again, or given up. */
+/* A turn ended: the claim was granted, tries again, or gives up. */
 static bool end_turn(struct hf__claim *c, int r)
 {
     int64_t top_ms = RETRY_FIRST_MS;
@@ -373,7 +376,7 @@ static bool end_turn(struct hf__claim *c, int r)
         hf__log(&c->client->settings.log, HF_LOG_WARN, "event=outage result=%s",
                 hf_strstatus(r));
     }
-    /* A pause before the next attempt, longer each time. */
+    /* Pause before the next attempt, longer each time. */
     end_watching(c);
     for (int i = 1; i < c->failures && top_ms < RETRY_MAX_MS; i++) {
         top_ms *= 2;
@@ -385,7 +388,8 @@ static bool end_turn(struct hf__claim *c, int r)
     return true;
 }
 
-/* It is not this claim's turn: it looks again then, unless it is woken. */
+/* It is not this claim's turn: it checks again at look_at, unless it is
+ * woken. */
 static bool stay_queued(struct hf__claim *c, hf__time look_at,
                         hf__time *ret_until)
 {
@@ -411,7 +415,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         return end_turn(c, take_handover(c));
     case HF__TURN_ASK:
         begin_attempt(c);
-        /* Others that are stepped too may join the batch. */
+        /* Let other claims that the caller steps join the batch. */
         return sleep_until((hf__time){0}, ret_until);
     case HF__TURN_HANDING_OVER:
         end_watching(c);
@@ -437,10 +441,10 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
         if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
             return sleep_until(c->answer_by, ret_until);
         }
-        /* Who leaves its request to others can't look at this any more. */
+        /* Read this first: once the request goes on without us, others write
+         * it. */
         was_unknown = hf__claim_is_unknown(c);
-        hf__client_begin_cleanup(
-            c->client); /* before anybody could settle it */
+        hf__client_begin_cleanup(c->client); /* before the cleanup can end */
         ending = hf__session_leave(s, &c->request);
         if (ending != HF__ENDING_DETACHED) {
             hf__client_end_cleanup(c->client);
@@ -454,7 +458,7 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
     return end_turn(c, r);
 }
 
-/* Not being handed the lock by a holder of this client. */
+/* No holder of this client is handing it the lock. */
 static bool is_on_its_own(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
@@ -471,7 +475,7 @@ static bool step_holder(struct hf__claim *c, hf__time *ret_until)
     }
     stop_watching(c);
     if (!hf__before(hf__now(), c->answer_by)) {
-        return give_up(c, HF_TIMEDOUT); /* no time to ask once more */
+        return give_up(c, HF_TIMEDOUT); /* too late to ask again */
     }
     c->stage = HF__STAGE_TURN;
     return true;
@@ -486,9 +490,9 @@ static bool step_pause(struct hf__claim *c, hf__time *ret_until)
     return true;
 }
 
-/* The lock may be being handed to it: sleep until that has ended. When the
- * claim's time is up first, or it is cancelled, what it may have been handed
- * is given back behind its back. */
+/* A holder may be handing the lock to this claim: sleep until that has ended.
+ * If the claim's time is up first, or it is cancelled, what it may have been
+ * handed is given back in the background. */
 static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
 {
     switch (hf__name_queue_withdraw(c)) {
@@ -497,7 +501,7 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
             return sleep_until(c->answer_by, ret_until);
         }
         if (!hf__name_queue_abandon(c)) {
-            return true; /* it has just ended */
+            return true; /* the hand-over has just ended */
         }
         c->is_detached = true;
         if (c->result == HF_TIMEDOUT) {
@@ -507,7 +511,7 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
     case HF__WAITER_HANDED_OVER:
         c->result = take_handover(c);
         if (c->result != HF_OK) {
-            return true; /* it stands in the queue again: it leaves once more */
+            return true; /* it is queued again: leave once more */
         }
         break;
     case HF__WAITER_OUT:
@@ -546,13 +550,13 @@ bool hf__claim_step(struct hf__claim *c, hf__time *ret_until)
     return false;
 }
 
-/* ---- running */
+/* ---- starting and finishing */
 
 int hf__claim_start(struct hf__claim *c, hf_error *err)
 {
     int r = hf__session_start_runner(hf__client_session(c->client, &c->key));
 
-    if (r != HF_OK) { /* nobody would give back what it may leave behind */
+    if (r != HF_OK) { /* no thread to give back what it may leave */
         return hf__fail(err, r,
                         "the system gives no thread for give-backs: raise the "
                         "limit (ulimit -u)");

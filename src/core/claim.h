@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wish for a name: its token, its attempts, its waiting, and the cleanup it
- * leaves when its caller goes away before the outcome is known. A claim is
- * refcounted: the caller has one reference, a cleanup another.
+ * An acquire of one name that is under way: its token, its attempts, its
+ * waiting, and the cleanup it leaves when its caller goes away before the
+ * outcome is known. Claims are refcounted: the caller has one reference, a
+ * cleanup another.
  *
- * It goes in steps, none of which sleeps: who has many steps each and sleeps on
- * the parker that they share.
+ * A claim goes in steps, none of which sleeps: a caller with several claims
+ * steps each of them and sleeps on the parker that they share.
  */
 #ifndef HF_CORE_CLAIM_H
 #define HF_CORE_CLAIM_H
@@ -15,44 +16,48 @@
 #include "src/core/name_queue.h"
 
 enum hf__stage {
-    HF__STAGE_TURN,    /* in the queue, or its turn to ask */
+    HF__STAGE_TURN,    /* in the queue, or its turn to ask the store */
     HF__STAGE_ATTEMPT, /* an attempt is under way */
-    HF__STAGE_HOLDER,  /* somebody elsewhere holds it */
+    HF__STAGE_HOLDER,  /* another process holds the name */
     HF__STAGE_PAUSE,   /* the store did not answer */
-    HF__STAGE_LEAVING, /* it gave up, but may be being handed the lock */
+    HF__STAGE_LEAVING, /* it gave up, but may be about to be handed the lock */
     HF__STAGE_ENDED
 };
 
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
-    struct hf__grant *grant; /* goes to the caller once it is granted */
+    struct hf__grant *grant; /* passed to the caller once it is granted */
     struct hf__name_queue *queue;
-    struct hf__link link;  /* line, apart, out */
-    struct hf__link asker; /* in its queue's, while it waits for its turn */
+    struct hf__link link; /* in its queue's waiters, unqueued or out */
+    /* in its queue's askers while it waits for its turn */
+    struct hf__link asker;
     enum hf__waiter_state waiter_state;
-    enum hf__use use;  /* who has the request */
+    enum hf__use use;  /* what the request is used for */
     hf__time asked_at; /* when its attempt, or the hand-over to it, began */
-    bool has_left;     /* its caller has left the place */
+    bool has_left;     /* its caller has left the queue */
 
     enum hf__stage stage;
-    int result;               /* once it is leaving */
-    int failures;             /* attempts without an answer, in a row */
-    hf__time look_at;         /* the end of the stage HOLDER or PAUSE */
+    int result;               /* set once it is leaving */
+    int failures;             /* attempts in a row that got no answer */
+    hf__time look_at;         /* when the stage HOLDER or PAUSE ends */
     bool is_watched;          /* `watching` is in its watcher's list */
     atomic_int is_called_off; /* see hf__claim_call_off() */
 
     struct hf__parker own_parker;
-    struct hf__parker *parker; /* own, the cancel object's, or a crowd's */
-    const atomic_int *stop;    /* the cancel object's flag; NULL: none */
+    /* own, the cancel object's or an executor job's */
+    struct hf__parker *parker;
+    const atomic_int *stop; /* the cancel object's flag; NULL: none */
     int64_t wait_ms;
-    bool is_heard;     /* the store has told the call, which waits, of others */
-    bool is_cut_short; /* its time was up before the store, not late yet, had
-                          answered once more */
+    /* the store has answered that others hold or await the lock, and the
+     * call waits */
+    bool is_heard;
+    /* its time was up while a request was under way that was not late yet */
+    bool is_cut_short;
     struct hf__lock_mode lock_mode;
     enum hf__queueing queueing;
-    bool is_unqueued;   /* asks the store beside this client's line */
-    hf__time patience;  /* with a holder */
+    bool is_unqueued;   /* asks the store without queueing in this client */
+    hf__time patience;  /* until when to wait for a holder */
     hf__time answer_by; /* the call returns by then */
 
     int64_t lease_ms;
@@ -60,44 +65,46 @@ struct hf__claim {
     struct hf__key key;
     struct hf__owner owner;
     struct hf__request request;
-    struct hf__record record; /* of the holder, as last heard */
-    struct hf__record reply;  /* to the attempt under way: the session's */
-    hf_error err;             /* of the attempt under way, or the last one */
-    hf_error last_err;        /* of the last one before it that had one */
-    bool is_detached;         /* the request went on without the caller */
+    struct hf__record record; /* of the holder, as the store last told */
+    /* the store's reply to the attempt under way; written by the session */
+    struct hf__record reply;
+    hf_error err;      /* of the attempt under way, or the last one */
+    hf_error last_err; /* of the last attempt before it that had an error */
+    bool is_detached;  /* the request goes on without the caller */
 
-    /* By who has the request; for others under the client's mutex. */
+    /* Written by the user of the request; read by others under the client's
+     * mutex. */
     enum hf__store_has store_has;
-    bool is_unanswered; /* a request with this token got no answer, whatever was
-                         told since: it may still arrive. Once true it stays
-                         so */
-    hf__time granted_sent; /* of the request that was granted */
+    /* a request with this token got no answer, so it may still arrive,
+     * whatever later answers say. Stays true */
+    bool is_unanswered;
+    hf__time granted_sent; /* when the granted request was sent */
     uint64_t granted_fence;
 
     struct hf__watching watching;
     struct hf__timer_task timer_task; /* tries the give-back again */
     struct hf__link cleanup_link; /* in client->cleanups while the timer task
                                   waits */
-    hf__time moot_at;             /* the store's lease is surely over */
+    hf__time moot_at;             /* the store's lease is surely over by then */
     char key_bytes[HF__KEY_MAX];
 };
 
-/* What the last answer does not tell: the store may have granted it. */
+/* The store may have granted it; its last answer does not tell. */
 static inline bool hf__claim_is_unknown(const struct hf__claim *c)
 {
     return c->store_has >= HF__STORE_HAS_UNKNOWN;
 }
-/* May the store have anything of it, or get it yet? */
+/* The store may have something of this claim, or get it yet. */
 static inline bool hf__claim_may_be_there(const struct hf__claim *c)
 {
     return c->store_has != HF__STORE_HAS_NOTHING || c->is_unanswered;
 }
 
-/* HF_OK and a claim with its grant, not granted yet; HF_ENOMEM. */
+/* HF_OK and a claim with its grant, which is not granted yet; HF_ENOMEM. */
 HF_MUST_CHECK int hf__claim_new(struct hf_client *, const char *name,
                                 const hf_acquire_opts *,
                                 struct hf__claim **ret_claim);
-/* The last one frees it. Thread: any. */
+/* Drop a reference; the last one frees the claim. Thread: any. */
 static inline void hf__claim_unref(struct hf__claim *c)
 {
     struct hf_client *client = c->client;
@@ -113,20 +120,20 @@ static inline void hf__claim_unref(struct hf__claim *c)
 }
 
 /*
- * Acquiring in steps. start() enters the claim's place: HF_OK, and then
- * finish() must follow; HF_ENOMEM; or HF_EUNAVAIL without a thread for
- * give-backs. step() does what can be done now and gives true once the claim
- * has ended, with c->result; else sleep on c->parker, as it was seen before the
- * step, until *ret_until at the latest, and step again. On a parker that is no
- * crew's a claim may lead, and blocks in a step for its batch. finish() gives
- * the result, and the grant if it is HF_OK, and leaves the queue; what the
- * store may think of a claim that got nothing is settled behind the caller's
- * back.
+ * Acquiring in steps. start() enters the claim's queue: HF_OK, and then
+ * finish() must follow; HF_ENOMEM; or HF_EUNAVAIL if there is no thread for
+ * give-backs. step() does what can be done now and returns true once the claim
+ * has ended, with c->result. Otherwise the caller sleeps on c->parker, as it
+ * was seen before the step, until *ret_until at the latest, and steps again. On
+ * any parker but an executor job's a claim may lead its session, and a step
+ * blocks for its batch. finish() returns the result, and the grant if that is
+ * HF_OK, and leaves the queue; what the store may still have of a claim that
+ * got nothing is given back in the background.
  *
- * Several claims may share a parker, set before start(). One that has begun
- * an attempt asks for the next step at once (*ret_until has passed): who has
- * many steps all of them first, and the first that leads takes the attempts
- * of all in one batch.
+ * Several claims may share a parker, which is set before start(). One that has
+ * begun an attempt asks for the next step at once (*ret_until has passed): a
+ * caller with several claims steps them all first, and the first that leads
+ * takes the attempts of all in one batch.
  *
  * Thread: one at a time.
  */
@@ -134,15 +141,17 @@ HF_MUST_CHECK int hf__claim_start(struct hf__claim *, hf_error *err);
 HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
 HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__grant **ret_grant, hf_error *err);
-/* Its time is over while the store is asked, with what came of the attempts
- * before unknown or not: gives HF_TIMEDOUT, or r. */
+/* The claim's time ended while a request was under way; was_unknown tells
+ * whether an earlier attempt may have been granted. Returns HF_TIMEDOUT or
+ * r. */
 HF_MUST_CHECK int hf__claim_time_out(struct hf__claim *, bool was_unknown,
                                      int r);
-/* What its caller is told, who got nothing; gives r. acquire_error.c */
+/* Fill err for a caller that got nothing; returns r. In acquire_error.c. */
 int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);
-/* From now on it is cancelled: the next step ends it. Thread: any. */
+/* Cancel the claim: its next step ends it. Thread: any. */
 void hf__claim_call_off(struct hf__claim *);
-/* Its time begins now rather than when it was made. Before start(). */
+/* Start the claim's time limits now instead of when it was made. Call it before
+ * start(). */
 void hf__claim_set_limits(struct hf__claim *);
 
 #endif

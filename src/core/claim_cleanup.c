@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settling what nobody waits for. This file decides when a token that may
- * own a name, or stand in its queue, is given back, and when that is no longer
- * needed. Runs on whoever executed the request, on the runner and on the
- * timer thread; blocks nobody, but a new claim of this client on the name waits
- * until it is done.
+ * Cleanups, which no caller waits for. This file decides when a token that may
+ * hold a name, or be queued for it, is given back, and when that is no longer
+ * needed. Runs on the thread that executed the request, on the runner and on
+ * the timer thread. It blocks no thread, but a new claim of this client for the
+ * name waits until the cleanup is done.
  */
 #include "src/core/claim_cleanup.h"
 
@@ -60,7 +60,7 @@ static void tell(const struct hf__claim *c)
             "event=give_back fence=unknown");
 }
 
-/* The request is idle and ours: turn it into the release of its token. */
+/* The request is idle and ours: turn it into a release of its token. */
 static void give_back(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
@@ -73,7 +73,7 @@ static void give_back(struct hf__claim *c)
     op->key = c->key;
     op->token = c->token;
     op->lock_mode = c->lock_mode;
-    op->reopens = true; /* nobody has held it */
+    op->reopens = true; /* no caller has held it */
     op->is_unanswered = c->is_unanswered;
     c->request.done = release_done;
     tell(c);
@@ -87,7 +87,7 @@ void hf__claim_cleanup_from_attempt(struct hf__request *q)
     hf__claim_hear(c);
     if (hf__claim_may_be_there(c)) {
         hf__name_queue_met(
-            c, q->op.result); /* who is in the queue waits for the rest */
+            c, q->op.result); /* waiters in the queue learn the result */
         give_back(c);
     } else {
         end_cleanup(c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who still holds on to a grant. This file counts the locks of a grant and
- * gives each its own answer: whether it is held and what it is called, without
- * asking the store (a lock that was let go answers for itself, all else is the
- * grant's to know, and of several names the worst counts), its loss, its
- * release and its renewal; what the last release does is release.c's. Called by
- * users' threads; hf_held() also by signal handlers.
+ * The locks on a grant. This file counts them and gives each its own answers
+ * without asking the store: whether it is held and what it is called (a
+ * released lock answers for itself, all else comes from the grant, and of
+ * several names the worst counts); also its loss, its release and its renewal.
+ * The last lock's release is in release.c. Called by users' threads; hf_held()
+ * also by signal handlers.
  */
 #include "src/core/lock.h"
 
@@ -114,15 +114,15 @@ int hf__lock_join(struct hf_lock *lock, struct hf__grant *h)
     return r;
 }
 
-/* ---- what it answers without asking the store */
+/* ---- getters, which do not ask the store */
 
-/* The lock of a name that there is. */
+/* The i-th part; i must be valid. */
 static const hf_lock *part_of(const hf_lock *lock, int i)
 {
     return lock->n_parts > 0 ? &lock->parts[i] : lock;
 }
 
-/* Nobody's, or that of the process before a fork. */
+/* It is NULL, or belongs to the process before a fork. */
 static bool is_foreign(const hf_lock *lock)
 {
     return lock == NULL ||
@@ -137,8 +137,8 @@ static int is_held(const struct hf__grant *h)
         return 1;
     }
     if (until != 0) {
-        /* Who was told "no" must not be told "yes" later, also if a renewal
-         * is just being confirmed: see feed_renewed(). */
+        /* After "no" there must be no "yes", even if a renewal is just being
+         * confirmed: see feed_renewed(). */
         _Atomic int64_t *shown = (_Atomic int64_t *)(uintptr_t)&h->held_until;
 
         return !atomic_compare_exchange_strong(shown, &until, 0) &&
@@ -171,7 +171,8 @@ static hf_lock_state state_of(const hf_lock *lock)
         return lock->left_result == HF_LOST ? HF_STATE_LOST : HF_STATE_RELEASED;
     }
     if ((state == HF_STATE_HELD || state == HF_STATE_AT_RISK) && !is_held(h)) {
-        /* The clock is ahead of the keeper; or it was let go just now. */
+        /* The timer thread has yet to see the expiry; or it was just released.
+         */
         state = (hf_lock_state)atomic_load(&h->state);
         return state == HF_STATE_HELD || state == HF_STATE_AT_RISK
                    ? HF_STATE_LOST
@@ -180,7 +181,7 @@ static hf_lock_state state_of(const hf_lock *lock)
     return state;
 }
 
-/* The higher, the worse for who counts on all of them. */
+/* A higher number is worse for a caller that counts on all names. */
 static const char badness[] = {
     [HF_STATE_HELD] = 0,     [HF_STATE_AT_RISK] = 1, [HF_STATE_DETACHED] = 2,
     [HF_STATE_RELEASED] = 3, [HF_STATE_LOST] = 4,
@@ -242,7 +243,7 @@ int hf_count(const hf_lock *lock)
     return lock == NULL ? 0 : hf__lock_count(lock);
 }
 
-/* The i-th name's; NULL: there is none. */
+/* The i-th part; NULL: there is none. */
 static const hf_lock *part_at(const hf_lock *lock, int i)
 {
     return i < 0 || i >= hf_count(lock) ? NULL : part_of(lock, i);
@@ -307,9 +308,9 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
     }
 }
 
-/* ---- whom to tell of the loss */
+/* ---- the callback for a loss */
 
-/* On a thread that dispatches. The callback may free the lock. */
+/* Runs on a thread that dispatches. The callback may free the lock. */
 static void tell_loss(struct hf__event *n)
 {
     struct hf_lock *lock = HF__ELEMENT(n, struct hf_lock, event);
@@ -326,8 +327,8 @@ static void tell_loss(struct hf__event *n)
     }
 }
 
-/* The grant was lost; under its mutex. Of several parts the first to be lost
- * tells. */
+/* The grant was lost; under its mutex. Of several parts, the first loss is
+ * reported. */
 static void post_loss(struct hf__lost_callback *m)
 {
     struct hf_lock *part = HF__ELEMENT(m, struct hf_lock, lost_callback);
@@ -338,7 +339,7 @@ static void post_loss(struct hf__lost_callback *m)
     }
 }
 
-/* Nobody is told of it any more. */
+/* Cancel the callback. */
 static void forget_loss(struct hf_lock *lock)
 {
     if (!atomic_load(&lock->is_asked)) {
@@ -356,7 +357,7 @@ static void forget_loss(struct hf_lock *lock)
     (void)hf__event_queue_retract(&lock->grant->client->events, &lock->event);
 }
 
-/* Gives whether it can still be lost, or has been. */
+/* Returns whether the part can still be lost, or has been. */
 static bool add_lost_callback(struct hf_lock *part)
 {
     struct hf__grant *h = part->grant;
@@ -400,7 +401,7 @@ int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     if (fn == NULL) {
         return HF_OK;
     }
-    /* Before the first look at is_over: who lets go meanwhile forgets it. */
+    /* Before the first check of is_over: a release meanwhile cancels it. */
     atomic_store(&lock->is_asked, true);
     atomic_store(&lock->has_lost_callback, false);
     lock->event.tell = tell_loss;
@@ -417,9 +418,9 @@ int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     return HF_OK;
 }
 
-/* ---- letting go */
+/* ---- releasing */
 
-/* Let go of this lock, once. True if the grant's own release is to answer. */
+/* Release this lock once. True: the result is that of the grant's release. */
 static bool leave(struct hf_lock *lock)
 {
     struct hf__grant *h = lock->grant;
@@ -450,7 +451,7 @@ void hf__lock_leave(struct hf_lock *lock, struct hf__release_op *p)
         } else {
             p[i].stage = HF__RELEASE_ENDED;
             p[i].result = part->left_result;
-            hf__grant_stir(part->grant); /* this lock may be waited on */
+            hf__grant_stir(part->grant); /* wake waiters of this lock */
         }
     }
     forget_loss(lock);
@@ -504,7 +505,7 @@ void hf__lock_waive(struct hf_lock *lock)
         struct hf__grant *h = hf__lock_part(lock, i)->grant;
         HF_SCOPED_LOCK(&h->mutex);
 
-        if (!h->was_joined) { /* else somebody else has used it */
+        if (!h->was_joined) { /* else another lock has used it */
             h->is_unused = true;
             h->kept_until = (hf__time){0};
         }
@@ -522,14 +523,14 @@ void hf_free(hf_lock *lock)
 {
     int r = HF_OK;
 
-    /* In a forked child the grant is the parent's: its mutexes may be held
-     * by threads that do not exist here. */
+    /* In a forked child the grant is the parent's: its mutexes may be held by
+     * threads that do not exist here. */
     if (lock == NULL || hf__lock_usable(lock, NULL) != HF_OK) {
         return;
     }
     if (!atomic_load(&lock->is_sent_away)) {
         r = hf__lock_release(lock, NULL);
-        (void)r; /* an unconfirmed one is settled behind the caller's back */
+        (void)r; /* if unconfirmed, it is settled in the background */
     }
     hf__lock_free(lock);
 }
@@ -550,9 +551,9 @@ int hf_once_undo(hf_lock *lock, hf_error *err)
                       : r;
 }
 
-/* ---- keeping it */
+/* ---- renewing and detaching */
 
-/* The first that is lost is told, else the first that was not renewed. */
+/* Reports the first part that is lost, else the first that was not renewed. */
 int hf_renew(hf_lock *lock, hf_error *err)
 {
     struct hf__grant *grants[HF_MANY_MAX];

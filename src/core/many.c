@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How several names are got. A round tries all that are missing in one batch
- * and keeps those before the first, in the order of the stored keys, that
- * somebody else has; the rest goes back. That one name is then waited for as
- * any other (claim.c), while the keeper renews what is kept, and the next
- * round tries what comes after it. What is kept only grows, so it ends; if
- * some of it is lost meanwhile, all begins anew. Runs on the caller's thread.
+ * Acquires several names. A round tries all missing names in one batch. It
+ * keeps those that come, in the order of the stored keys, before the first one
+ * that another client has, and gives the rest back. That one name is then
+ * waited for like any other (claim.c), while the timer thread renews what is
+ * kept, and the next round tries the names after it. The kept names only grow
+ * in number, so this ends; if one of them is lost meanwhile, it starts again
+ * from the beginning. Runs on the caller's thread.
  */
 #include "src/core/many.h"
 
@@ -17,36 +18,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By rank: a name's place in the order of the stored keys. */
+/* A rank is a name's index in the order of the stored keys. */
 struct many {
     struct hf_client *client;
     const char *const *names;
     const hf_acquire_opts *opts;
     struct hf_lock *lock;
     int n;
-    int kept;               /* so many, from rank 0 on, are granted */
-    int order[HF_MANY_MAX]; /* where the caller named it */
-    struct hf__claim *claims[HF_MANY_MAX]; /* of a round */
-    bool is_started[HF_MANY_MAX];          /* it is in its place */
-    struct hf__claim *queued;              /* that is waited for alone */
+    int kept;                              /* names granted, from rank 0 on */
+    int order[HF_MANY_MAX];                /* rank to the caller's index */
+    struct hf__claim *claims[HF_MANY_MAX]; /* of this round, by rank */
+    bool is_started[HF_MANY_MAX];          /* the claim was started */
+    struct hf__claim *queued;              /* the claim waited for by itself */
     struct hf__parker own_parker;
     struct hf__parker *parker; /* own, or the cancel object's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
-    bool is_heard;             /* the store has told of holders, and has
-                                  answered since */
-    hf__time patience;         /* with all holders together */
-    hf__time answer_by;        /* the call returns by then */
+    /* the store has told of holders, and has answered every request since */
+    bool is_heard;
+    /* when the wait for holders ends, for all names together */
+    hf__time patience;
+    hf__time answer_by; /* the call returns by then */
     hf_error err;
 };
 
-/* ---- names and their order */
+/* ---- the order of names */
 
 struct named {
     const char *name;
     int at;
 };
 
-/* The keys of one client begin alike, so they sort as the names do. */
+/* All keys of a client have the same prefix, so they sort as the names do. */
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const struct named *)a)->name,
@@ -100,8 +102,9 @@ static const char *name_of(const struct many *m, int rank)
 
 /* ---- claims */
 
-/* For one name, of this patience. While others are waited for the library
- * renews it, and no max_hold_ms runs: see begin_hold(). */
+/* Make a claim that waits up to wait_ms. The library renews its grant while
+ * other names are waited for, and max_hold_ms does not run yet: see
+ * begin_hold(). */
 static int new_claim(struct many *m, int rank, int64_t wait_ms,
                      struct hf__claim **ret_claim)
 {
@@ -122,7 +125,7 @@ static int new_claim(struct many *m, int rank, int64_t wait_ms,
     return HF_OK;
 }
 
-/* What the store says of its failure need not name the name. */
+/* A store's error text need not contain the name, so add it. */
 static void name_failure(struct many *m, int rank)
 {
     hf_error plain = m->err;
@@ -143,7 +146,7 @@ static bool is_stopped(const struct many *m)
 
 /* ---- keeping and giving back */
 
-/* The next by rank is granted. */
+/* The next name by rank is granted. */
 static void keep(struct many *m)
 {
     struct hf_lock *next = part(m, m->kept);
@@ -152,7 +155,7 @@ static void keep(struct many *m)
     m->kept++;
 }
 
-/* Has something kept been lost? */
+/* A kept grant has been lost. */
 static bool is_torn(const struct many *m)
 {
     for (int rank = 0; rank < m->kept; rank++) {
@@ -165,9 +168,9 @@ static bool is_torn(const struct many *m)
     return false;
 }
 
-/* Everything from that rank on, in one batch. Nobody has had it, so it opens
- * at once; what is not confirmed in io_timeout, or by then, is settled in the
- * background. */
+/* Give back everything from that rank on, in one batch. No caller has used it,
+ * so the names open at once. What is not confirmed within io_timeout, or until
+ * `by`, is settled in the background. */
 static void give_back(struct many *m, int from, hf__time by)
 {
     struct hf_lock *locks[HF_MANY_MAX];
@@ -192,10 +195,10 @@ static void give_back(struct many *m, int from, hf__time by)
     m->kept = from < m->kept ? from : m->kept;
 }
 
-/* ---- a round of tries */
+/* ---- a round */
 
-/* The store has answered so: that others have it, or that it is granted now,
- * or not at all. */
+/* Note what the store's answer tells: others have the name, it is granted now,
+ * or there was no answer. */
 static void hear(struct many *m, int r)
 {
     if (r == HF_BUSY || r == HF_OK) {
@@ -205,15 +208,15 @@ static void hear(struct many *m, int r)
     }
 }
 
-/* Can it only sleep, although none of its attempts is open? Another attempt of
- * this client at the name is under way, or the store did not answer. */
+/* The claim can only sleep although it has no attempt under way: another
+ * attempt of this client for the name is, or the store did not answer. */
 static bool is_idle(const struct hf__claim *c)
 {
     return (c->stage == HF__STAGE_TURN || c->stage == HF__STAGE_PAUSE) &&
            !hf__claim_is_unknown(c);
 }
 
-/* Step those that have not ended, until each has its answer, or can only
+/* Step the claims that have not ended, until each has its answer or can only
  * sleep. */
 static bool step_all(void *arg, hf__time *ret_until)
 {
@@ -232,7 +235,8 @@ static bool step_all(void *arg, hf__time *ret_until)
     return busy == 0;
 }
 
-/* Nobody waits in a round, with what others need in hand. */
+/* Cancel the claims that can only sleep: never block while holding names that
+ * others need. */
 static void call_off_rest(struct many *m)
 {
     for (int rank = m->kept; rank < m->n && m->is_started[rank]; rank++) {
@@ -242,24 +246,24 @@ static void call_off_rest(struct many *m)
         if (!is_ended) {
             hf__claim_call_off(m->claims[rank]);
             is_ended = hf__claim_step(m->claims[rank], &until);
-            HF_ASSERT(is_ended); /* it was idle */
+            HF_ASSERT(is_ended); /* it was only sleeping */
         }
     }
 }
 
-/* What the end of a claim means here. */
+/* What a claim's result means for the round. */
 static int answer_of(const struct many *m, const struct hf__claim *c)
 {
     if (c->result == HF_CANCELLED && !is_stopped(m) &&
         !hf__claim_is_unknown(c)) {
-        return HF__AGAIN; /* it was called off */
+        return HF__AGAIN; /* call_off_rest() cancelled it */
     }
     return c->result;
 }
 
-/* How much an answer counts in a round: who was not granted, above that what
- * makes all be given up, and most what failed for good, as what was perhaps
- * granted. */
+/* How much a result counts in a round: most of all a final failure, which may
+ * hide a grant; then a result that makes us give up everything; then a name
+ * that was not granted. */
 static int weight_of(int r)
 {
     if (r == HF_OK) {
@@ -271,8 +275,8 @@ static int weight_of(int r)
     return r > 0 ? 2 : 3;
 }
 
-/* Whose answer decides the round: the first of those that count most; n if all
- * were granted. */
+/* The rank whose result decides the round: the first of those that count most;
+ * n if all were granted. */
 static int find_verdict(const struct many *m)
 {
     int verdict = m->n;
@@ -289,7 +293,7 @@ static int find_verdict(const struct many *m)
     return verdict;
 }
 
-/* A claim for each that is missing, all in their places. */
+/* Create and start a claim for each missing name. */
 static int begin_round(struct many *m)
 {
     int r = HF_OK;
@@ -304,7 +308,7 @@ static int begin_round(struct many *m)
     return r;
 }
 
-/* Has any of them had no answer? */
+/* At least one of the claims got no answer. */
 static bool has_missed(const struct many *m)
 {
     for (int rank = m->kept; rank < m->n && m->claims[rank] != NULL; rank++) {
@@ -317,7 +321,7 @@ static bool has_missed(const struct many *m)
     return false;
 }
 
-/* All that were begun have ended: take what they were granted. */
+/* All claims that were started have ended: take their grants. */
 static void end_round(struct many *m, int verdict)
 {
     for (int rank = m->kept; rank < m->n && m->claims[rank] != NULL; rank++) {
@@ -335,8 +339,8 @@ static void end_round(struct many *m, int verdict)
     }
 }
 
-/* HF_OK: all is granted. HF_BUSY, HF_EUNAVAIL, HF__AGAIN (not asked): the
- * first that is missing was not. Else all must be given back. */
+/* HF_OK: all names are granted. HF_BUSY, HF_EUNAVAIL or HF__AGAIN (not asked):
+ * the first missing name was not. Otherwise all must be given back. */
 static int try_rest(struct many *m)
 {
     int verdict = m->n;
@@ -373,8 +377,8 @@ static bool step_queued(void *arg, hf__time *ret_until)
     return hf__claim_step(m->queued, ret_until);
 }
 
-/* The first that is missing: HF_OK and it is kept; HF_LOST: something kept
- * was lost meanwhile; else why all must be given back. */
+/* Wait for the first missing name. HF_OK: it is kept. HF_LOST: a kept name was
+ * lost meanwhile. Otherwise the reason why all must be given back. */
 static int queue(struct many *m)
 {
     struct hf__claim *c = NULL;
@@ -397,14 +401,14 @@ static int queue(struct many *m)
     return r == HF_CANCELLED && !is_stopped(m) ? (int)HF_LOST : r;
 }
 
-/* No answer to all in time: of the holders, or of a store that was only
- * tried. */
+/* The time is over: with holders in the way, or (wait_ms 0) with a store that
+ * did not answer in time. */
 static int too_late(const struct many *m)
 {
     return m->opts->wait_ms == 0 ? (int)HF_EUNAVAIL : (int)HF_TIMEDOUT;
 }
 
-/* May the next name be asked for? HF_OK, or why not. */
+/* HF_OK: the next name may be asked for. Otherwise why not. */
 static int go_on(struct many *m)
 {
     const char *name = name_of(m, m->kept);
@@ -424,16 +428,16 @@ static int go_on(struct many *m)
     return HF_OK;
 }
 
-/* HF_OK: all are kept; HF_LOST: begin anew. What was granted beyond the name
- * that is waited for goes back first; where all is given up it goes with the
- * rest, in one batch and one io_timeout. */
+/* HF_OK: all names are kept. HF_LOST: start again. Names granted beyond the one
+ * to wait for are given back before the wait. If everything is given up,
+ * acquire() gives them back with the rest, in one batch and one io_timeout. */
 static int fill(struct many *m)
 {
     while (m->kept < m->n) {
         int r = go_on(m);
 
         if (r == HF_OK) {
-            /* A round of one is what a claim does by itself. */
+            /* For the last name, a claim that waits does the round itself. */
             r = m->kept == m->n - 1 ? (int)HF__AGAIN : try_rest(m);
             if (r == HF__AGAIN || r == HF_EUNAVAIL ||
                 (r == HF_BUSY && m->opts->wait_ms != 0)) {
@@ -448,10 +452,10 @@ static int fill(struct many *m)
     return HF_OK;
 }
 
-/* ---- the whole */
+/* ---- all of it */
 
-/* The holder has all that it needs: what it wished of the grant counts from
- * now on. */
+/* The holder has all names now, so max_hold_ms and auto_renew count from now
+ * on. */
 static void begin_hold(struct hf__grant *h, const hf_acquire_opts *opts)
 {
     hf__time now = hf__now();
@@ -465,7 +469,7 @@ static void begin_hold(struct hf__grant *h, const hf_acquire_opts *opts)
     hf__grant_follow_up(h, actions);
 }
 
-/* All are granted: from now on they are the caller's. HF_LOST if one has been
+/* All names are granted and now belong to the caller. HF_LOST if one has been
  * lost by now. */
 static int hand_over(struct many *m)
 {
@@ -479,7 +483,7 @@ static int hand_over(struct many *m)
     return hf_held(m->lock) != 0 ? (int)HF_OK : (int)HF_LOST;
 }
 
-/* HF_LOST: try anew while the patience lasts. */
+/* After HF_LOST: HF_OK if there is time to start again. */
 static int fail_lost(struct many *m)
 {
     m->lock->grant = NULL;
@@ -534,7 +538,8 @@ int hf__many_acquire(struct hf_client *client, const char *const *names,
     for (int i = 0; i < m.n; i++) {
         m.order[i] = sorted[i].at;
     }
-    /* Within the time of the call; what was cancelled before costs no I/O. */
+    /* This counts against the call's time; if it is cancelled already, it costs
+     * no I/O. */
     r = is_stopped(&m) ? (int)HF_OK : hf__client_prepare(client, &m.err);
     r = r == HF_OK ? acquire(&m) : r;
     if (r != HF_OK) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Letting go: to the next claim of this client in one step where the store
- * can, else by a release. This file decides which, tries again while there
- * is time, and makes sense of the answers; the pending operation itself is
- * grant.c's. Runs on the holder's thread (any may be that), or on the one that
- * steps.
+ * Releasing: where the store can, the lock is handed to the next claim of this
+ * client in one request; else it is released. This file decides which, tries
+ * again while there is time, and interprets the results; grant.c runs the
+ * pending operation. Runs on the thread that releases, which may be any, or on
+ * the executor's.
  */
 #include "src/core/release.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Between two tries of a release that got no answer. */
+/* Pause between tries of a release that got no answer. */
 #define RETRY_MS 20
 
 /* ---- handing over */
@@ -38,7 +38,7 @@ static void prepare_handover(struct hf__grant *h, struct hf__claim *next_waiter)
 }
 
 /* The hand-over has its result: the next waiter goes on, granted or not. If it
- * has left, what it was perhaps handed is given back. */
+ * has left, what it may have been handed is given back. */
 static void handover_done(struct hf__request *q)
 {
     struct hf__claim *next_waiter = HF__ELEMENT(q, struct hf__claim, request);
@@ -66,8 +66,8 @@ static void begin_handover(struct hf__release_op *p,
                       &next_waiter->request, p->parker, p->limit);
 }
 
-/* The request is the next waiter's, so that it may go on when the holder's time
- * is up. Gives its result. */
+/* The request belongs to the next waiter, so that it can go on after the
+ * holder's time is up. Returns its result. */
 static int end_handover(struct hf__release_op *p, enum hf__ending ending)
 {
     struct hf__claim *next_waiter = p->next_waiter;
@@ -86,8 +86,8 @@ static int end_handover(struct hf__release_op *p, enum hf__ending ending)
     return r;
 }
 
-/* ---- steps: each gives true when the next can be taken at once, else until
- * when to sleep */
+/* ---- steps: each returns true when the next can be taken at once, and else
+ * sets until when to sleep */
 
 static bool sleep_until(hf__time until, hf__time *ret_until)
 {
@@ -95,8 +95,8 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
     return false;
 }
 
-/* A request was begun. Who leads steps all that it has first, so that they go
- * in one batch; else there is nothing to wait for. */
+/* A request was begun. A caller that may lead steps all its releases first, so
+ * that they share a batch; on the executor there is no need to. */
 static bool begun(const struct hf__release_op *p, hf__time *ret_until)
 {
     return hf__parker_is_ready_item(p->parker) ||
@@ -109,7 +109,7 @@ static bool go_on(struct hf__release_op *p, enum hf__release_stage stage)
     return true;
 }
 
-/* Everybody hears the result. */
+/* All releases of the grant get this result. */
 static bool end(struct hf__release_op *p, int r)
 {
     struct hf__grant *h = p->grant;
@@ -135,7 +135,7 @@ static bool end(struct hf__release_op *p, int r)
     return go_on(p, HF__RELEASE_ENDED);
 }
 
-/* Who comes first gives the grant up, the others wait for its answer. Under
+/* The first release gives the grant up; the others wait for its result. Under
  * the mutex. */
 static void give_up(struct hf__release_op *p)
 {
@@ -180,7 +180,7 @@ static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
     struct hf__claim *next_waiter = NULL;
 
     if (!p->is_sender) {
-        return end(p, p->result); /* there was nothing to send */
+        return end(p, p->result); /* the grant was not ours: send nothing */
     }
     if (!is_quiet(h)) {
         return hf__before(hf__now(), p->limit)
@@ -195,7 +195,7 @@ static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
     return begun(p, ret_until);
 }
 
-/* Gives false while the request goes on, else how it ended. */
+/* Returns false while the request goes on; else sets how it ended. */
 static bool is_over(const struct hf__release_op *p, struct hf__request *q,
                     enum hf__ending *ret_ending)
 {
@@ -218,9 +218,9 @@ static bool step_handing(struct hf__release_op *p, hf__time *ret_until)
     return r == HF_OK || r == HF_LOST ? end(p, r) : go_on(p, HF__RELEASE_SEND);
 }
 
-/* The release has a result, or could not be sent. A release whose reply was
- * lost shows as LOST the next time: before the deadline nobody but us can have
- * ended it, so that is success. */
+/* The release has a result, or could not be sent. If the reply to a release
+ * gets lost, the next try returns LOST: before the deadline only we can have
+ * ended the grant, so that is success. */
 static bool end_try(struct hf__release_op *p, int r)
 {
     hf__time now = hf__now();
@@ -313,7 +313,7 @@ static bool step(struct hf__release_op *p, hf__time *ret_until)
     return false;
 }
 
-/* ---- from outside */
+/* ---- for the callers */
 
 void hf__release_op_begin(struct hf__release_op *p)
 {
@@ -328,7 +328,8 @@ bool hf__release_op_step(struct hf__release_op *p, hf__time *ret_until)
 
     if (!has_ended) {
         if (p->parker != &h->parker && !p->listener.is_listening) {
-            hf__grant_listen(h, &p->listener, p->parker); /* then look */
+            /* before checking the grant */
+            hf__grant_listen(h, &p->listener, p->parker);
         }
         has_ended = step(p, ret_until);
     }
@@ -354,7 +355,7 @@ bool hf__release_ops_step(void *arg, hf__time *ret_until)
     return have_ended;
 }
 
-/* ---- what the caller is told */
+/* ---- the result */
 
 static int tell(const struct hf__grant *h, int r, hf_error *err)
 {
