@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One batch of a session: what goes into it, connecting for it, running it.
- * Called by whoever leads, with the session's mutex only where said; the
- * order of leaders is session.c's.
+ * One batch of a session: choosing its requests, connecting, running it. Called
+ * by the session's leader, with the session's mutex only where a comment says
+ * so; session.c chooses the leader.
  */
 #include "src/core/batch.h"
 
@@ -16,7 +16,7 @@ struct sorted {
     int n;
 };
 
-/* Where the key belongs; −1 if one with that key is there already. */
+/* The index at which the key belongs; −1: it is already there. */
 static int position_of(const struct sorted *s, const struct hf__key *key)
 {
     int low = 0;
@@ -38,7 +38,8 @@ static int position_of(const struct sorted *s, const struct hf__key *key)
     return low;
 }
 
-/* One for each name, the first; false: it has one. */
+/* Insert a request unless its name is there already (false): each name has one
+ * operation in a batch. */
 static bool put(struct sorted *s, struct hf__request *q)
 {
     int at = q->call != NULL ? 0 : position_of(s, &q->op.key);
@@ -53,9 +54,10 @@ static bool put(struct sorted *s, struct hf__request *q)
     return true;
 }
 
-/* Does it go with a later batch, as the first that waits is of another kind?
- * So do those after it that are of the same name. Callers fall into step by
- * that: they acquire together and release together. */
+/* Returns whether the request must wait for a later batch because its kind
+ * differs from the first one's; if so, later requests for the same name must
+ * wait as well. That makes callers fall into step: they acquire together and
+ * release together. */
 static bool is_for_later(const struct hf__session *s,
                          const struct sorted *taken, struct sorted *left,
                          struct hf__request *q)
@@ -116,8 +118,8 @@ static bool is_believed(const struct hf__request *q)
            q->op.kind == HF__OP_HANDOVER || q->op.kind == HF__OP_RAISE;
 }
 
-/* What a server grants counts for nothing once another one is known to have
- * the locks: who was granted it asks there. */
+/* A server's grant counts for nothing once another server is known to have the
+ * locks; the claim then asks that one. */
 static void end_executing(struct hf__session *s, int n)
 {
     HF_SCOPED_LOCK(&s->mutex);
@@ -137,7 +139,7 @@ bool hf__session_move(struct hf__session *s, uint64_t server_id)
     bool has_moved =
         s->server_info.server_id != 0 && s->server_info.server_id != server_id;
 
-    /* Of one that connects just now only its last place is known. */
+    /* A session that is connecting has yet to report its new server. */
     if (s->is_connecting || s->server_info.server_id != server_id) {
         s->goal = server_id;
         atomic_store(&s->is_elsewhere, true);
@@ -156,8 +158,8 @@ static void begin_connecting(struct hf__session *s)
     atomic_store(&s->is_elsewhere, false);
 }
 
-/* It is connected, or not. Gives whether it was told meanwhile that the locks
- * are elsewhere than that. */
+/* The try to connect has ended. Returns whether the session was told meanwhile
+ * that the locks are on another server. */
 static bool end_connecting(struct hf__session *s)
 {
     HF_SCOPED_LOCK(&s->mutex);
@@ -170,8 +172,8 @@ static bool end_connecting(struct hf__session *s)
     return atomic_load(&s->is_elsewhere);
 }
 
-/* An interrupt for the sake of the move fails what it meets; the deadline and
- * who closes do so as well, and then the next try at once. */
+/* An interrupt because of a move fails the try under way. The deadline and
+ * closing interrupt a try too, and they make the next try fail at once. */
 static int connect_where_locks_are(struct hf__session *s, hf__time deadline,
                                    hf_error *err)
 {
@@ -218,14 +220,14 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
     return r;
 }
 
-/* A renewal past its deadline must not go out any more: the grant has been
- * given up (promise 2). */
+/* A renewal must not be sent past its deadline: the grant has been given up by
+ * then (promise 2). */
 static bool is_too_late(const struct hf__request *q, hf__time now)
 {
     return q->send_by.ns != 0 && !hf__before(now, q->send_by);
 }
 
-/* The operations to send, in s->ops; gives how many. */
+/* Collect the operations to send in s->ops; returns how many. */
 static int gather_ops(struct hf__session *s, int n)
 {
     hf__time now = hf__now();
@@ -270,7 +272,7 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
     return r;
 }
 
-/* A renewal, or a break listener's look: with a lease that goes on
+/* The request is a renewal or a check, whose grant has a lease that runs out
  * meanwhile. */
 static bool is_watchful(const struct hf__request *q)
 {
@@ -279,10 +281,10 @@ static bool is_watchful(const struct hf__request *q)
 }
 
 /*
- * Until when to connect: as long as any of them may still be sent. A limit for
- * each try would let a store that is merely slow to open end every try, each of
- * which begins anew, and with it the lock. That a store hangs shows by the
- * clock meanwhile (grant_fsm.c).
+ * How long to connect: as long as any request may still be sent. With a limit
+ * for each try, a store that is only slow to open connections would fail them
+ * all, since each starts from the beginning, and the locks would be lost. A
+ * store that hangs is noticed by the clock meanwhile (grant_fsm.c).
  */
 static hf__time connect_by(const struct hf__session *s, int n, hf__time limit)
 {
@@ -296,11 +298,11 @@ static hf__time connect_by(const struct hf__session *s, int n, hf__time limit)
     return hf__earlier(last, limit);
 }
 
-/* Until when to wait for the answers: for a renewal's a sixth of its lease, so
- * that there is time for another try. */
+/* How long to wait for the answers: for a renewal a sixth of its lease, so that
+ * there is time for another try. */
 static hf__time answer_by(const struct hf__session *s, int n, hf__time limit)
 {
-    int64_t least_us = INT64_MAX; /* most batches need no look at the clock */
+    int64_t least_us = INT64_MAX; /* most batches need not read the clock */
 
     for (int i = 0; i < n; i++) {
         const struct hf__request *q = s->batch[i];
@@ -314,7 +316,8 @@ static hf__time answer_by(const struct hf__session *s, int n, hf__time limit)
                : hf__earlier(limit, hf__after_us(hf__now(), least_us / 6));
 }
 
-/* The connection could not be had, or died: say so where it is not said. */
+/* The connection failed or could not be opened: fill the errors of requests
+ * that have none. */
 static void note_failure(struct hf__session *s, int n, const hf_error *err)
 {
     hf__log(&s->settings->log, HF_LOG_INFO,

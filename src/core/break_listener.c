@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hearing of breaks, and that the locks have moved to another server. This file
- * decides which grants ask the store; what the answer means is theirs. Started
- * and closed by users' threads; the rest runs on the break listener's own.
+ * Learns of breaks, and that the locks have moved to another server. This file
+ * decides which grants ask the store; grant.c handles the answer. Started and
+ * closed by users' threads; the rest runs on the break listener's own thread.
  */
 #include "src/core/break_listener.h"
 
 #include "src/core/grant.h"
 
-/* One sleep on the store; a new one looks whether it is still the same. */
+/* How long one call listens; the next one checks that the connection still
+ * works. */
 #define LISTEN_MS 30000
-/* From one try to the next when the store can't be listened to. */
+/* Pause between tries when the store cannot be listened to. */
 #define RETRY_MS 1000
 
 void hf__break_listener_init(struct hf__break_listener *l,
@@ -28,7 +29,8 @@ static bool is_held(struct hf__grant *h)
     return state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK;
 }
 
-/* The client's grant that holds by that tag, with a reference, or NULL. */
+/* A held grant of the client whose token has this tag, with a reference; NULL:
+ * none. */
 static struct hf__grant *find(struct hf_client *c, uint64_t tag)
 {
     HF_SCOPED_LOCK(&c->mutex);
@@ -44,8 +46,9 @@ static struct hf__grant *find(struct hf_client *c, uint64_t tag)
     return NULL;
 }
 
-/* Two grants of one grant are rare: one that was adopted where it is held.
- * The other learns at its next renewal. */
+/* If two grants have the tag, only one of them checks. That is rare: a token
+ * was adopted by the client that holds it. The other grant learns at its next
+ * renewal. */
 static void hear(void *arg, uint64_t tag)
 {
     struct hf__grant *h = find(arg, tag);
@@ -91,8 +94,8 @@ void hf__break_listener_check_all(struct hf_client *client)
     }
 }
 
-/* This session has just been connected. Is it on another server than those
- * before it? Then that is where the locks are, as far as they are anywhere. */
+/* This connection has just been opened. If its server is another than before,
+ * that is where the locks are now. */
 static void lead_the_way(struct hf__break_listener *l)
 {
     struct hf_client *c = l->client;
@@ -126,7 +129,7 @@ static int listen_once(struct hf__break_listener *l)
             lead_the_way(l);
         }
     }
-    /* Who closes while it opens interrupts that alone. */
+    /* A close that came while it opened has interrupted only that. */
     if (r != HF_OK || is_closing(l)) {
         return r;
     }
@@ -161,7 +164,7 @@ void hf__break_listener_start(struct hf__break_listener *l)
 
     if ((l->client->settings.caps & (HF_CAP_PUSH | HF__CAP_MOVES)) != 0 &&
         !l->thread.is_running && !l->is_closing) {
-        /* Without it a holder learns at its next renewal. */
+        /* Without the thread, a holder learns at its next renewal. */
         (void)!hf__thread_start(&l->thread, "holdfast-hear",
                                 break_listener_main, l);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancelling waits. This file only raises the flag and wakes who sleeps on
- * it; what a cancelled wait leaves behind is the claim's to settle. Fired by
- * any thread or signal handler.
+ * Cancelling waits. This file only raises the flag and wakes the waiters; what
+ * a cancelled wait leaves behind is settled by its claim. Fired by any thread
+ * or signal handler.
  */
 #include "src/core/cancel.h"
 
@@ -25,10 +25,10 @@ int hf_cancel_new(hf_cancel **ret_cancel)
 }
 
 /*
- * The list is walked without a lock, by a handler too: a follower that leaves
- * keeps its next, and is only let go when nobody walks. Our own threads take
- * no signals, and a handler ends before the thread that it met goes on, so
- * that nobody waits for itself.
+ * The list is walked without a lock, in signal handlers too. A follower that
+ * leaves keeps its `next`, and may be freed only when no walk is under way. Our
+ * own threads take no signals, and a handler ends before the thread that it
+ * interrupted goes on, so this cannot deadlock.
  */
 void hf__cancel_follow(struct hf_cancel *cancel, struct hf__follower *f)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hf_cell_get(), hf_cell_put(), hf_cell_delete(). A try that got no answer is
- * made again with the same writer's token, by which the store tells that it has
- * been applied; so a lost answer costs time only. Called by users' threads.
+ * repeated with the same writer's token, by which the store recognises a change
+ * that it has already applied; so a lost answer costs only time. Called by
+ * users' threads.
  */
 #include "src/core/cell.h"
 
@@ -13,13 +14,13 @@
 
 #include <string.h>
 
-/* Between two tries at a store that gives no answer. */
+/* Pause between two tries at a store that gives no answer. */
 #define RETRY_MS 20
 
 struct hf_cell {
     uint64_t version;
     size_t length; /* HF_CELL_NONE: there is no value */
-    char value[];  /* and NUL */
+    char value[];  /* ends with a NUL */
 };
 
 void hf__cell_space(struct hf__key *key, char *bytes)
@@ -27,13 +28,13 @@ void hf__cell_space(struct hf__key *key, char *bytes)
     bytes[key->name_at - 1] = '=';
 }
 
-/* ---- asking */
+/* ---- asking the store */
 
 static int run_cell(struct hf__conn *conn, struct hf__request *q,
                     hf__time deadline)
 {
     struct hf__query *k = HF__ELEMENT(q, struct hf__query, request);
-    /* A little earlier than its caller leaves, so that how it ended is told. */
+    /* Stop a little before the caller leaves, so that it gets the reason. */
     hf__time early = {deadline.ns - RETRY_MS * HF__MS};
     int r =
         hf__conn_cell(conn, k->cell,
@@ -47,7 +48,7 @@ static int fill(const struct hf__cell_ask *a, const struct hf__token *writer,
                 struct hf__query *k, hf_error *err)
 {
     size_t room = a->what == HF__CELL_GET ? HF__CELL_MAX : a->length;
-    /* Not zeroed: a read has room for the longest value. */
+    /* Memory is not zeroed, for a read has room for the longest value. */
     struct hf__cell_op *op = hf__resize(NULL, sizeof *op + room);
 
     if (op == NULL) {
@@ -82,7 +83,7 @@ static int try_once(hf_client *client, struct hf__cell_ask *a,
     return r == HF_OK ? hf__query_run(client, a->query, limit, err) : r;
 }
 
-/* False: there is no time for another try. */
+/* Pause before the next try. False: there is no time for one. */
 static bool rest(hf__time limit)
 {
     hf__time until = hf__after_ms(hf__now(), RETRY_MS);
@@ -94,8 +95,8 @@ static bool rest(hf__time limit)
     return true;
 }
 
-/* Once a try got no answer, only one that was applied tells what became of it:
- * a conflict may be with what somebody made of it since. */
+/* Once a try got no answer, a conflict no longer tells whether the change was
+ * made: another writer may have replaced it since. */
 static int conclude(int r, bool is_unknown, const struct hf__cell_ask *a,
                     hf_error *err)
 {
@@ -121,13 +122,13 @@ static int conclude(int r, bool is_unknown, const struct hf__cell_ask *a,
 int hf__cell_run(hf_client *client, struct hf__cell_ask *a, hf_error *ret_err)
 {
     hf__time limit = hf__client_limit(client);
-    hf_error err =
-        HF_ERROR_INIT; /* of a try that another makes good: nobody's */
+    hf_error err = HF_ERROR_INIT; /* a later try may succeed and void it */
     struct hf__token writer;
     bool is_unknown = false;
     int r = hf__client_usable(client, ret_err);
 
-    /* Where the store may move, who changes it has to hear of that. */
+    /* Where the store may move, a client that changes cells must learn of it,
+     * so start the break listener. */
     if (r == HF_OK && a->what != HF__CELL_GET &&
         (client->settings.caps & HF__CAP_MOVES) != 0) {
         r = hf__client_prepare(client, ret_err);

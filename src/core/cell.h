@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the store for a cell, or to change one, as often as it takes to get
- * an answer. Thread: user.
+ * Reads or changes a cell in the store, trying again until there is an answer.
+ * Thread: user.
  */
 #ifndef HF_CORE_CELL_H
 #define HF_CORE_CELL_H
 
 #include "src/core/query.h"
 
-/* The space of a client's cells, as that of once.h: from the key of "". */
+/* Turn the key of "" into the prefix of the client's cells, as once.h does for
+ * marks. */
 void hf__cell_space(struct hf__key *key, char *bytes);
 
-/* One change that is asked for, or (HF__CELL_GET) none. */
+/* The change that is asked for; HF__CELL_GET asks for none. */
 struct hf__cell_ask {
     enum hf__cell_do what;
     const char *key;
     uint64_t version;
     const void *value;
     size_t length;
-    struct hf__query *query; /* out: of the last try, to be given back */
+    /* out: the last try's query; the caller drops it */
+    struct hf__query *query;
 };
 
-/* The client, the key, the length and the version are fit. HF_OK, HF_EINVAL,
+/* Check the client, the key, the length and the version. HF_OK, HF_EINVAL,
  * HF_ENOTSUP, HF_EFORK. */
 HF_MUST_CHECK int hf__cell_check(hf_client *, const struct hf__cell_ask *,
                                  hf_error *err);
-/* Gives HF_OK and look->cell; HF_CONFLICT, HF_EUNKNOWN as holdfast-cell.h has
- * them, or another failure. Counts. Blocks: up to io_timeout. */
+/* Returns HF_OK and sets query->cell; or HF_CONFLICT, HF_EUNKNOWN as in
+ * holdfast-cell.h, or another failure. Counts the result. Blocks: up to
+ * io_timeout. */
 HF_MUST_CHECK int hf__cell_run(hf_client *, struct hf__cell_ask *,
                                hf_error *err);
 

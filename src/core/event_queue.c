@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posting and telling. This file decides that each event is told once, on
- * the thread that dispatches, and that the descriptor says when there is one;
- * what is told is its owner's. Posted to by any thread, under any lock of
- * ours: the event queue's is the last.
+ * Posting events and calling their callbacks. This file ensures that each
+ * event's callback runs once, on the thread that dispatches, and that the
+ * descriptor shows when there are events. Events may be posted by any thread,
+ * under any lock of ours: the event queue's comes last in the lock order.
  */
 #include "src/core/event_queue.h"
 
@@ -12,11 +12,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Who tells what, on the teller's stack. The event may be freed meanwhile, and
- * another be made where it was: its serial number tells which it is. */
+/* A thread that dispatches, on its own stack. The event may be freed meanwhile
+ * and another be created at its address, so the serial number identifies it. */
 struct teller {
     struct hf__link link;
-    uint64_t serial; /* 0: none just now */
+    uint64_t serial; /* 0: not in a callback */
     unsigned thread;
 };
 
@@ -41,7 +41,7 @@ static void show(const struct hf__event_queue *b)
     const uint64_t one = 1;
 
     if (b->fd >= 0 && write(b->fd, &one, sizeof one) < 0) {
-        /* Its counter is full, so it is readable all the same. */
+        /* Its counter is full, so it is readable already. */
     }
 }
 
@@ -50,7 +50,7 @@ static void unshow(const struct hf__event_queue *b)
     uint64_t count = 0;
 
     if (b->fd >= 0 && read(b->fd, &count, sizeof count) < 0) {
-        /* The application has read it: it is not readable, as it should. */
+        /* The application has read it, so it is no longer readable already. */
     }
 }
 
@@ -105,7 +105,7 @@ void hf__event_queue_post(struct hf__event_queue *b, struct hf__event *n)
     }
 }
 
-/* Under the mutex. A callback may itself let go of what it is told about. */
+/* Under the mutex. A callback may itself release the lock that it is about. */
 static bool is_told_elsewhere(const struct hf__event_queue *b, uint64_t serial,
                               unsigned self)
 {
@@ -143,9 +143,10 @@ bool hf__event_queue_retract(struct hf__event_queue *b, struct hf__event *n)
     return false;
 }
 
-/* ---- telling */
+/* ---- dispatching */
 
-/* Out of line: the teller is taken off before it goes. */
+/* Not inlined, so that compilers do not warn of a pointer to the stack: the
+ * teller leaves the list before tell() returns. */
 __attribute__((noinline)) static void begin_telling(struct hf__event_queue *b,
                                                     struct teller *t)
 {
@@ -154,7 +155,7 @@ __attribute__((noinline)) static void begin_telling(struct hf__event_queue *b,
     hf__list_push(&b->tellers, &t->link);
 }
 
-/* With the mutex held at call and return. */
+/* Called and returns with the mutex held. */
 static void tell_one(struct hf__event_queue *b, struct teller *t,
                      struct hf__event *event)
 {
@@ -167,7 +168,7 @@ static void tell_one(struct hf__event_queue *b, struct teller *t,
     hf__unpark(&b->told);
 }
 
-/* Tell up to `most`; with the mutex held at call and return. */
+/* Dispatch up to `most` events. Called and returns with the mutex held. */
 static int tell(struct hf__event_queue *b, int most)
 {
     struct teller t;

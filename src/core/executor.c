@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stepping jobs: this file decides when one is stepped, and when it can be
- * freed; what a step does is the job's. Jobs are added by any thread, stepped
- * and ended by the executor's own.
+ * This file decides when a job is stepped and when it may be freed; the job
+ * decides what a step does. Jobs are added by any thread, stepped and ended by
+ * the executor's own.
  */
 #include "src/core/executor.h"
 
@@ -51,7 +51,7 @@ static void step(struct hf__executor *s, struct hf__job *j)
     }
 }
 
-/* Step those that were called. Gives whether there were any. */
+/* Step the jobs that were unparked. Returns whether there were any. */
 static bool answer_calls(struct hf__executor *s)
 {
     struct hf__ready_item *m = hf__ready_list_take(&s->ready_list);
@@ -82,8 +82,8 @@ static bool step_due(struct hf__executor *s, hf__time now)
     return true;
 }
 
-/* What happens after the parker was looked at ends the sleep; also for the word
- * to stop, of which this tells. */
+/* Read the parker before all else: what happens afterwards then ends the sleep,
+ * and so does stopping. Returns whether to go on. */
 static bool goes_on(struct hf__executor *s, unsigned *ret_seen)
 {
     HF_SCOPED_LOCK(&s->mutex);
@@ -113,7 +113,7 @@ static void executor_main(void *arg)
     }
 }
 
-/* ---- from outside */
+/* ---- for the callers */
 
 int hf__executor_start(struct hf__executor *s)
 {

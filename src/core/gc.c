@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cleaning up, a slice at a time, so that no other request of the session waits
- * long behind it: hf_gc(), and gc=PERIOD in the URL, for which each client has
- * a moment of its own, so that a hundred that were started together do not
- * clean together. What is idle is the store's to judge. hf_gc() is called by
- * users' threads; the rest runs on the keeper and on whoever executed the
- * request.
+ * Garbage collection, a slice at a time, so that no other request of the
+ * session waits long: hf_gc(), and gc=PERIOD in the URL. Each client starts the
+ * latter at a random moment, so that a hundred clients started together do not
+ * collect together. The store decides what is idle. hf_gc() is called by users'
+ * threads; the rest runs on the timer thread and on the thread that executed
+ * the request.
  */
 
 #include "src/base/error.h"
@@ -20,14 +20,14 @@
 #define IDLE_MIN_MS     1000
 #define IDLE_MAX_MS     (INT64_C(3650) * 86400000)
 #define IDLE_DEFAULT_MS 86400000
-/* Others have their turn between two slices. */
+/* A pause between two slices lets other requests go first. */
 #define PAUSE_MS 5
 
-/* What is cleaned, one after the other. */
+/* What is collected, in this order. */
 enum hf__gc_space {
     HF__GC_NAMES,
-    HF__GC_MARKS, /* of starts */
-    HF__GC_CELLS, /* that were deleted */
+    HF__GC_MARKS, /* records that a task was started (once_ms) */
+    HF__GC_CELLS, /* tombstones of deleted cells */
     HF__GC_SPACES
 };
 
@@ -40,12 +40,12 @@ static int run_gc(struct hf__conn *conn, struct hf__request *q,
     return q->op.result == HF_ENOTSUP ? (int)HF_OK : q->op.result;
 }
 
-/* A tombstone is what tells a try that is still on its way, though nobody waits
- * for it any more, that it comes too late. */
+/* A tombstone must outlive a late try of a change: it is what shows such a try
+ * that it is too late. */
 #define CELL_IDLE_MIN_MS 3600000
 
-/* Prepare a slice of that space: g->idle_us, and the key of "" becomes what
- * keys there begin with. False: the store has none of it. */
+/* Prepare a slice of that space: set g->idle_us, and turn the key of "" into
+ * the prefix of its keys. False: the store does not have this space. */
 static bool begin_slice(const hf_client *client, enum hf__gc_space space,
                         int64_t idle_ms, struct hf__gc *g, struct hf__key *key,
                         char *bytes)
@@ -63,7 +63,7 @@ static bool begin_slice(const hf_client *client, enum hf__gc_space space,
     return true;
 }
 
-/* What a slice deleted, counted for hf_stats() too. */
+/* Add what a slice deleted, for hf_stats() too. */
 static void add_up(hf_client *client, hf_gc_info *info,
                    const struct hf__gc *slice, enum hf__gc_space space)
 {
@@ -74,7 +74,7 @@ static void add_up(hf_client *client, hf_gc_info *info,
     hf__count(&client->counters.collected, slice->count);
 }
 
-/* That it is over. */
+/* Log the end of a collection. */
 static void tell(hf_client *client, hf_level level, const hf_gc_info *info,
                  int result)
 {
@@ -86,7 +86,7 @@ static void tell(hf_client *client, hf_level level, const hf_gc_info *info,
             (unsigned long long)info->cells, hf_strstatus(result));
 }
 
-/* One slice; *g goes on from where it was. */
+/* Collect one slice; *g continues where it was. */
 static int clean_some(hf_client *client, enum hf__gc_space space,
                       int64_t idle_ms, struct hf__gc *g, hf_error *err)
 {
@@ -199,7 +199,7 @@ static int run(struct hf__conn *conn, struct hf__request *q, hf__time deadline)
     return q->op.result;
 }
 
-/* All spaces are done, or it can't go on. */
+/* All spaces are done, or the store failed. */
 static void end_round(struct hf_client *c, int result)
 {
     struct hf__sweeper *w = &c->sweeper;
@@ -212,7 +212,7 @@ static void end_round(struct hf_client *c, int result)
               hf__random_between(w->period_ms * 3 / 4, w->period_ms * 5 / 4));
 }
 
-/* What the next slice begins with; false: there is none of that space. */
+/* Prepare the next slice; false: there is no such space. */
 static bool has_space(struct hf_client *c)
 {
     struct hf__sweeper *w = &c->sweeper;
@@ -248,7 +248,7 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
     (void)has_space(c);
     s = hf__client_session(c, &w->key);
     if (hf__session_start_runner(s) != HF_OK) {
-        end_round(c, HF_EUNAVAIL); /* there may be threads the next time */
+        end_round(c, HF_EUNAVAIL); /* there may be a thread the next time */
         return;
     }
     w->gc.count = 0;

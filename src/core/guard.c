@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf_guard_file(): a file that refuses who is late. PATH.fence is locked while
- * its number is compared and the file replaced, so that this is one step for
- * all who come this way; and the number is on the disk before the bytes are, so
- * that no crash in between lets an older writer in. Called by users' threads.
+ * hf_guard_file(): replaces a file unless the writer is late. PATH.fence is
+ * locked while its number is compared and the file replaced, so that this is
+ * one step for all who write with hf_guard_file(); and the number is on the
+ * disk before the bytes are, so that no crash in between lets an older writer
+ * in. Called by users' threads.
  */
 #include "include/holdfast-guard.h"
 #include "src/backend/backend.h"
@@ -23,7 +24,7 @@
 
 #define WAIT_MS  5000
 #define PAUSE_MS 5
-/* The number has a fixed width: it is overwritten in one piece. */
+/* The number has a fixed width, so that it is overwritten in one piece. */
 #define DIGITS     16
 #define LINE       (DIGITS + 1)
 #define MODE       0666
@@ -31,15 +32,15 @@
 
 struct guard {
     const char *path;
-    const char *name; /* its last part */
+    const char *name; /* last part of the path */
     char fence_name[NAME_MAX + 1];
     char new_name[NAME_MAX + 1];
     int folder;
-    int fence_fd; /* locked once it is ≥ 0 */
+    int fence_fd; /* ≥ 0: open, and locked after open_fence() */
     uint64_t fence;
     uint64_t stored;
-    struct stat old; /* what is to be replaced, */
-    bool had_one;    /* if there is a file */
+    struct stat old; /* the file to be replaced, */
+    bool had_one;    /* if there is one */
     hf_error *err;
 };
 
@@ -53,7 +54,7 @@ static int fail(const struct guard *g, const char *what, const char *suffix)
                            hf__errno_text(error, text, sizeof text));
 }
 
-/* ---- where it is */
+/* ---- the path */
 
 static int open_folder(struct guard *g)
 {
@@ -100,9 +101,9 @@ static int split(struct guard *g)
     return HF_OK;
 }
 
-/* ---- the number */
+/* ---- the fence's file */
 
-/* Does the name still lead to what is open? */
+/* The name still leads to the file that is open. */
 static bool is_in_place(const struct guard *g)
 {
     struct stat open_one;
@@ -131,8 +132,8 @@ static int lock_fence(const struct guard *g, hf__time limit)
     return HF_OK;
 }
 
-/* Who may write the folder may write there, too, and nobody else so much as
- * read it: by a lock for reading he would keep writers out. */
+/* Let all who may write the folder write this file too, but no one else even
+ * read it: with a lock for reading, a reader would keep writers out. */
 static void lend_fence(const struct guard *g)
 {
     struct stat folder;
@@ -146,7 +147,7 @@ static void lend_fence(const struct guard *g)
     }
 }
 
-/* The file as it is, or a new one. −1 with errno. */
+/* Open the file, or create it. fence_fd is −1 with errno on failure. */
 static void open_or_make(struct guard *g)
 {
     int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
@@ -163,7 +164,7 @@ static void open_or_make(struct guard *g)
     } while (g->fence_fd < 0 && (errno == EEXIST || errno == EINTR));
 }
 
-/* Until it is both locked and in place. */
+/* Try until the file is both locked and in place. */
 static int open_fence(struct guard *g)
 {
     hf__time limit = hf__after_ms(hf__now(), WAIT_MS);
@@ -199,7 +200,7 @@ static int read_number(struct guard *g)
         return fail(g, "read", ".fence");
     }
     if (n == 0) {
-        return HF_OK; /* nobody has written yet */
+        return HF_OK; /* no write yet */
     }
     if (n != LINE || text[DIGITS] != '\n' ||
         strspn(text, "0123456789") != DIGITS) {
@@ -213,8 +214,9 @@ static int read_number(struct guard *g)
     return HF_OK;
 }
 
-/* Also the same number again: who wrote it may have died, or failed, before it
- * was on the disk. A file that had one has the room for another. */
+/* Write the number even if it is the same: its earlier writer may have died, or
+ * failed, before it was on the disk. A file that has a number has room for
+ * another. */
 static int raise_number(struct guard *g)
 {
     char line[LINE + 8];
@@ -235,7 +237,7 @@ static int raise_number(struct guard *g)
                : (int)HF_OK;
 }
 
-/* ---- the bytes */
+/* ---- the guarded file */
 
 static int write_all(int fd, const char *bytes, size_t length)
 {
@@ -263,8 +265,9 @@ static int look_at_old(struct guard *g)
     return HF_OK;
 }
 
-/* Whose it was and who may read it, as far as we may say so; nobody else's
- * group gets in, and who was to run as its owner does so no more. */
+/* Give the new file the owner, group and permissions of the old one, as far as
+ * we are allowed to. If the group cannot be set, the group gets no access;
+ * set-user-ID and set-group-ID bits are dropped. */
 static int lend_new(const struct guard *g, int fd)
 {
     mode_t mode = g->old.st_mode & 0777;
@@ -287,7 +290,7 @@ static int make_new(const struct guard *g, const void *bytes, size_t length)
     int fd;
     int r = HF_OK;
 
-    (void)unlinkat(g->folder, g->new_name, 0); /* of who died in a write */
+    (void)unlinkat(g->folder, g->new_name, 0); /* left by a writer that died */
     fd = openat(g->folder, g->new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                 g->had_one ? 0600 : MODE);
     if (fd < 0) {
@@ -357,7 +360,8 @@ int hf_guard_file(const char *path, uint64_t fence, const void *bytes,
     }
     r = write_guarded(&g, bytes, length);
     if (g.fence_fd >= 0) {
-        /* A forked child may have the descriptor, too. */
+        /* A forked child may have the descriptor too, so closing does not
+         * unlock. */
         (void)hf__ofd_lock(g.fence_fd, F_UNLCK, 0);
         (void)close(g.fence_fd);
     }
