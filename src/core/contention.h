@@ -2,8 +2,8 @@
 /*
  * How often one client's updates of a cell conflict, and so whether to try
  * first or to lock first. Trying is faster until more than one try in five
- * fails. Under the lock, hardly one update in ten may conflict before trying is
- * worth it again. Thread: any.
+ * fails. Under the lock, fewer than one update in ten may conflict before
+ * trying is worth it again. Thread: any.
  */
 #ifndef HF_CORE_CONTENTION_H
 #define HF_CORE_CONTENTION_H

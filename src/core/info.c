@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at one name, breaking it, the descriptors that bear a lock, and the
- * getters of a snapshot. This file decides how the store's record is shown to
- * people, what is asked and what the old holder is told; asking is query.c's.
- * Getters: any thread, and they touch no store; the rest: users' threads.
+ * hf_inspect(), hf_break(), hf_lock_fds() and the getters of a snapshot. This
+ * file decides how the store's record is shown to people, and tells the old
+ * holder of a break if it is a client of this process; query.c asks the store.
+ * The getters run on any thread and ask no store; the others run on users'
+ * threads.
  */
 #include "src/core/info.h"
 
@@ -76,7 +77,7 @@ void hf_info_free(hf_info *info)
     hf__free(info);
 }
 
-/* Is there somebody of whom it tells? */
+/* The snapshot describes a holder or a waiter. */
 static bool is_of_somebody(const hf_info *info)
 {
     return info->record.is_held || info->is_waiting;
@@ -170,7 +171,7 @@ int hf_info_slot(const hf_info *info)
                : -1;
 }
 
-/* ---- all who are there */
+/* ---- holders and waiters */
 
 int hf_info_holders(const hf_info *info)
 {
@@ -197,7 +198,7 @@ const hf_info *hf_info_waiter_at(const hf_info *info, int i)
                : &info->participant[info->n_holders + i];
 }
 
-/* ---- looking at one name, and breaking it */
+/* ---- hf_inspect() and hf_break() */
 
 static int tell_all(const hf_client *client, const char *name,
                     const struct hf__query *k, hf_info **ret_info,
@@ -264,7 +265,7 @@ static void log_break(const hf_client *client, const struct hf__query *k)
             (long long)k->owner.pid, (unsigned long long)k->record.fence);
 }
 
-/* The store says that it is not ours. */
+/* The store says that the grant is no longer ours. */
 static void refuse(struct hf__grant *h)
 {
     struct hf__fsm_event e = {
@@ -277,7 +278,7 @@ static void refuse(struct hf__grant *h)
     hf__grant_follow_up(h, actions);
 }
 
-/* Our own holders need not wait for their next renewal to be told. */
+/* Tell the holders of this client now instead of at their next renewal. */
 static void tell_holders(hf_client *client, const struct hf__query *k,
                          uint64_t fence)
 {
@@ -328,7 +329,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     return r;
 }
 
-/* ---- the lock's descriptors */
+/* ---- hf_lock_fds() */
 
 static int run_lock_fds(struct hf__conn *conn, struct hf__request *q,
                         hf__time deadline)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of holdfast.h that need no client: names of numbers, versions,
- * the allocator. Thread: any.
+ * The calls of holdfast.h that need no client: texts for numbers, versions, the
+ * allocator. Thread: any.
  */
 #include "src/backend/conn.h"
 #include "src/base/alloc.h"

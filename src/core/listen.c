@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waits for what becomes of several grants, or steps many things, sleeps
- * on a parker of its own and listens to the grants. This file decides whom a
- * change wakes; what has changed they see for themselves. Called by any
- * thread, without locks.
+ * Listeners of grants. A caller that waits for several grants, or steps many
+ * things, sleeps on its own parker and listens to the grants. This file decides
+ * which parkers a change unparks; the callers check for themselves what has
+ * changed. Called by any thread, without locks.
  */
 #include "src/core/grant.h"
 
@@ -35,7 +35,7 @@ void hf__grant_stir(struct hf__grant *h)
 {
     hf__unpark(&h->parker);
     if (atomic_load(&h->n_listeners) == 0) {
-        return; /* who has not listened yet has not looked either */
+        return; /* a caller that is about to listen looks afterwards */
     }
     hf__mutex_lock(&h->mutex);
     HF__LIST_EACH (link, &h->listeners) {

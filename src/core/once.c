@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks of starts, over the operations that every store has: a detached
- * acquire with the shortest lease and a long keeping sets one, a release that
- * reopens takes it back. Both are idempotent by token, so that a lost answer
- * is asked for again. In steps, on users' threads or on the one that steps.
+ * Marks of starts, made of operations that every store has: a detached acquire
+ * with the shortest lease and a long min_hold sets one, and a release that
+ * reopens the name removes it. Both are idempotent by token, so a request whose
+ * answer was lost is repeated. Runs in steps, on users' threads or the
+ * executor's.
  */
 #include "src/core/once.h"
 
@@ -17,9 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the prefix, the length of the name and two signs leave of a key. */
+/* The room that the prefix, the name's length and two separators leave in a
+ * key. */
 #define NAME_AND_KEY_MAX 250
-/* Between two tries at a store that gives no answer. */
+/* Pause between two tries at a store that gives no answer. */
 #define RETRY_MS 20
 
 /* ---- keys */
@@ -30,7 +32,8 @@ void hf__once_space(struct hf__key *key, char *bytes)
     key->length = key->name_at;
 }
 
-/* prefix ; length : name : key, so that no two pairs give one. */
+/* The key is prefix ; length : name : key, so that no two pairs of name and key
+ * share one. */
 static void write_key(struct hf_client *client, struct hf__once *once,
                       const char *name, const char *key)
 {
@@ -71,12 +74,13 @@ int hf__once_new(struct hf_client *client, const char *name,
     return HF_OK;
 }
 
-/* ---- asking */
+/* ---- asking the store */
 
 static int started(const struct hf__once *once, const struct hf__record *mark,
                    hf_error *err)
 {
-    /* Held: it has just begun, and what is left is that of its lease. */
+    /* A mark that is still held was just set, and remaining_us is that of its
+     * lease. */
     int64_t left_ms = mark->is_kept ? mark->remaining_us / 1000 : once->keep_ms;
     char left[32];
 
@@ -117,7 +121,7 @@ static void fill(const struct hf__once_ask *a, struct hf__query *k)
     if (a->what == HF__ONCE_MARK) {
         k->owner = once->owner;
         op->owner = &k->owner;
-        /* As short as can be: the keeping is what counts. */
+        /* The lease is as short as possible, for only keep_us matters. */
         op->lease_us = (once->keep_ms < HF_LEASE_MIN_MS ? once->keep_ms
                                                         : HF_LEASE_MIN_MS) *
                        1000;
@@ -126,7 +130,7 @@ static void fill(const struct hf__once_ask *a, struct hf__query *k)
     }
 }
 
-/* One try. HF_OK, or HF_ENOMEM. */
+/* Begin one try. HF_OK or HF_ENOMEM. */
 static int begin(struct hf__once_ask *a, hf_error *err)
 {
     int r = hf__query_new(a->client, "", &a->query, err);
@@ -142,7 +146,7 @@ static int begin(struct hf__once_ask *a, hf_error *err)
     return r;
 }
 
-/* The try has its result: what does it say of the start? */
+/* Turn the result of a try into the result for the caller. */
 static int read_answer(const struct hf__once_ask *a, int r, hf_error *err)
 {
     const struct hf__record *mark = &a->query->record;
@@ -157,7 +161,8 @@ static int read_answer(const struct hf__once_ask *a, int r, hf_error *err)
     return a->what == HF__ONCE_UNDO && r == HF_LOST ? (int)HF_OK : r;
 }
 
-/* Is it to be tried again, until the store answers or io_timeout is over? */
+/* Returns whether to try again: until the store answers or io_timeout is
+ * over. */
 static bool tries_again(struct hf__once_ask *a, int r)
 {
     hf__time now = hf__now();
@@ -173,8 +178,8 @@ static bool tries_again(struct hf__once_ask *a, int r)
     return true;
 }
 
-/* A mark of which nobody knows is taken back; if that fails too it counts:
- * better not started than twice. */
+/* A mark that may have been set is taken back. If that fails too, the start
+ * counts: better not started than started twice. */
 static bool goes_on(struct hf__once_ask *a)
 {
     if (a->is_undoing) {
@@ -224,10 +229,10 @@ bool hf__once_step(void *arg, hf__time *ret_until)
 void hf__once_hurry(struct hf__once_ask *a, hf__time by)
 {
     a->by = by;
-    a->limit = hf__earlier(a->limit, by); /* none yet: stays so */
+    a->limit = hf__earlier(a->limit, by); /* stays 0 if it is not set yet */
 }
 
-/* ---- and waiting for the answer */
+/* ---- waiting for the result */
 
 int hf__once_answer(struct hf__once_ask a)
 {
@@ -236,7 +241,7 @@ int hf__once_answer(struct hf__once_ask a)
     a.parker = &parker;
     hf__run_steps(&parker, hf__once_step, &a);
     if (a.result != HF_OK && a.err != NULL) {
-        a.err->status = a.result; /* of all tries */
+        a.err->status = a.result; /* the result of all tries, not of the last */
     }
     return a.result;
 }

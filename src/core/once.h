@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mark of a start: a record in a key space of its own that is acquired,
- * keeps itself closed for as long as the start counts, and is otherwise left
- * alone. Its token alone opens it again. Only who holds the lock sets one.
- * Thread: user. Blocks: peeking, marking and undoing up to io_timeout each,
- * marking up to twice that if it fails.
+ * The mark that a task was started (once_ms): a record in a key space of its
+ * own. It is acquired with a min_hold as long as the start counts, and then
+ * left alone; only its token opens it again. Only the lock's holder sets a
+ * mark. Thread: user. Blocks: checking, marking and undoing up to io_timeout
+ * each, marking up to twice that if it fails.
  */
 #ifndef HF_CORE_ONCE_H
 #define HF_CORE_ONCE_H
@@ -15,24 +15,23 @@ struct hf__once {
     struct hf__key key;
     struct hf__token token;
     int64_t keep_ms;            /* how long the start counts */
-    struct hf__owner owner;     /* who asks for it */
-    char name[HF_NAME_MAX + 1]; /* for people */
+    struct hf__owner owner;     /* of the acquire */
+    char name[HF_NAME_MAX + 1]; /* the lock's, for error texts */
     char key_bytes[HF__KEY_MAX];
 };
 
-/* HF_OK; HF_EINVAL (name and key are too long together); HF_ENOMEM. */
+/* HF_OK; HF_EINVAL (name and key together are too long); HF_ENOMEM. */
 HF_MUST_CHECK int hf__once_new(struct hf_client *, const char *name,
                                const hf_acquire_opts *,
                                struct hf__once **ret_once, hf_error *err);
 enum hf__once_do {
-    HF__ONCE_PEEK, /* HF_OK: it may start; HF_CONFLICT: it has; or a failure */
-    HF__ONCE_MARK, /* the same, and from now on it has; not after a failure */
-    HF__ONCE_UNDO  /* as if it had not; HF_OK also if it had not */
+    HF__ONCE_PEEK, /* HF_OK: not started; HF_CONFLICT: started; or a failure */
+    HF__ONCE_MARK, /* the same, and HF_OK marks it; a failure does not */
+    HF__ONCE_UNDO  /* remove the mark; HF_OK also if there is none */
 };
 
-/* One of the three in steps. Client, once, what, parker and
- * err (NULL: nobody reads it) are the caller's to set, all else is zero at
- * first. */
+/* One of the three in steps. The caller sets client, once, what, parker and err
+ * (NULL: not wanted); all else starts as zero. */
 struct hf__once_ask {
     struct hf_client *client;
     const struct hf__once *once;
@@ -40,24 +39,25 @@ struct hf__once_ask {
     struct hf__parker *parker;
     hf_error *err;
 
-    struct hf__query *query; /* under way */
-    hf__time limit;          /* set with the first try */
-    hf__time by;             /* no limit is later; 0: none */
+    struct hf__query *query; /* the try under way */
+    hf__time limit;          /* set when the first try begins */
+    hf__time by;             /* upper bound of limit; 0: none */
     hf__time pause_until;
     bool is_unknown; /* a try got no answer */
-    bool is_undoing; /* the mark of which nobody knows */
+    bool is_undoing; /* it takes back a mark that may have been set */
     int result;
 };
 
-/* As a step of base/wake.h; then the result is that of the three above. A step
- * that gave true may be followed by another question. Thread: one at a time. */
+/* A step as base/wake.h wants it; once it is over, `result` is that of one of
+ * the three. After a step that returned true, the caller may ask again. Thread:
+ * one at a time. */
 HF_MUST_CHECK bool hf__once_step(void *ask, hf__time *ret_until);
-/* The same until it has its result; it needs no parker. Thread: user. */
+/* Step until there is a result; needs no parker. Thread: user. */
 HF_MUST_CHECK int hf__once_answer(struct hf__once_ask);
-/* It must not take longer than that. Before a step. */
+/* Set the upper bound of its time limit. Call it before a step. */
 void hf__once_hurry(struct hf__once_ask *, hf__time by);
 
-/* A key of locks becomes the beginning of all keys of marks. */
+/* Turn a key of a lock into the prefix of all keys of marks. */
 void hf__once_space(struct hf__key *, char *bytes);
 
 #endif

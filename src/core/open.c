@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hf_open() and hf_close(): from a URL and options to a connected client, and
- * its end. This file decides what a URL may say and what is refused, and in
- * which order the parts end; what the client does in between is client.c's.
- * Called by users' threads.
+ * its end. This file decides what a URL may contain, what is refused, and in
+ * which order the parts are ended; client.c serves the time in between. Called
+ * by users' threads.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -30,7 +30,7 @@ static const char *const common_options[] = {
     "connections", "wait_connections", "allow",
     "gc",          "gc_idle",          NULL};
 
-/* What allow= may name; each is a promise given up. */
+/* The words that allow= accepts; each gives up a promise. */
 static const char *const overrides[] = {"evicting", "replica", "proxy",
                                         "galera",   "netfs",   "few-members",
                                         "volatile", "hosts"};
@@ -63,7 +63,7 @@ static int check_allow(const char *list, hf_error *err)
     return HF_OK;
 }
 
-/* The overrides of the URL and of the options in one list. */
+/* Join the overrides of the URL and of the options in one list. */
 static int join_allow(struct hf_client *c, const hf_open_opts *opts,
                       hf_error *err)
 {
@@ -151,7 +151,7 @@ static int make_parts(struct hf_client *c)
     return HF_OK;
 }
 
-/* All that needs no store. On failure the client can be unreferenced. */
+/* Set up all that needs no store. On failure the client can be unreferenced. */
 static int build(struct hf_client *c, const char *text,
                  const hf_open_opts *opts, hf_error *err)
 {
@@ -172,7 +172,7 @@ static int build(struct hf_client *c, const char *text,
     }
     c->settings.allow = c->allow;
     if (r != HF_OK) {
-        c->n_main = 0; /* hf_close() has no sessions to close */
+        c->n_main = 0; /* hf_close() has no sessions to close then */
         return r;
     }
     return make_parts(c);
@@ -194,7 +194,7 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
                     c->url->redacted, names[found], names[opts->reach]);
 }
 
-/* What was granted at one place, another need not know. */
+/* A new server may not know what the old one granted. */
 static void moved(void *client)
 {
     hf__break_listener_check_all(client);
@@ -265,7 +265,7 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     r = r == HF_OK ? hf__sweeper_start(c, err) : r;
     if (r == HF_OK && (c->settings.caps & HF_CAP_SESSION) != 0) {
         hf__break_listener_start(
-            &c->break_listener); /* its store needs it to be listening */
+            &c->break_listener); /* this store needs it from the start */
     }
     if (r != HF_OK) {
         hf_close(c);
@@ -281,7 +281,8 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
 
 /* ---- closing */
 
-/* Release whatever is still held; the answers are waited for together. */
+/* Release all that is still held; await_cleanups() then waits for all of them
+ * together. */
 static void abandon_grants(struct hf_client *c)
 {
     for (;;) {
@@ -327,8 +328,8 @@ static void set_close_by(struct hf_client *c)
     c->close_by = hf__client_limit(c);
 }
 
-/* What was called off comes to its end, and its callers hear of it; a callback
- * may let go of more. */
+/* Let the jobs that were called off end, and call their callbacks; a callback
+ * may release more locks. */
 static void tell_all(struct hf_client *c)
 {
     do {
@@ -336,7 +337,7 @@ static void tell_all(struct hf_client *c)
     } while (hf__event_queue_dispatch(&c->events) > 0);
 }
 
-/* Nothing fires any more: give up those give-backs. */
+/* The timer thread has ended: drop the give-backs that waited for it. */
 static void drop_retries(struct hf_client *client)
 {
     for (;;) {

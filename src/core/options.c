@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading the caller's options, before any I/O. This file decides what is
- * valid, refuses what a store can't do (each option that needs a capability,
- * and, where grants live with a session, a lease that would be another one),
- * and fills in a label's fields. What an option does is said in holdfast.h.
- * Thread: any.
+ * valid, refuses what the store cannot do (each option that needs a capability,
+ * and a lease of the caller's where the session's applies), and fills in a
+ * label's fields. See holdfast.h for what each option does. Thread: any.
  */
 #include "src/core/options.h"
 
@@ -97,7 +96,8 @@ static int check_keep(const char *what, int64_t ms, hf_error *err)
     return HF_OK;
 }
 
-/* What keeps a name closed, keeps it closed for all. */
+/* min_hold_ms keeps a name closed for all, so it makes no sense for shared
+ * locks or slots. */
 static int check_lock_mode(const hf_acquire_opts *opts, hf_error *err)
 {
     bool is_one_of_several = opts->shared != 0 || opts->slots != 0;
@@ -179,7 +179,7 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
     return r == HF_OK ? check_label("note", opts->note, err) : r;
 }
 
-/* ---- does it fit what the store can do? */
+/* ---- what the store can do */
 
 static int check_caps(unsigned caps, const hf_acquire_opts *opts, hf_error *err)
 {
@@ -216,7 +216,7 @@ static int check_caps(unsigned caps, const hf_acquire_opts *opts, hf_error *err)
     return HF_OK;
 }
 
-/* A lease that differs from the default was asked for: it must be this one. */
+/* If a lease other than the default was asked for, it must be the session's. */
 static int check_lease(const hf_acquire_opts *opts, int64_t lease_ms,
                        hf_error *err)
 {
@@ -259,9 +259,9 @@ int hf__options_check_adoption(const hf_client *client, hf_error *err)
                     "them: by token nobody else can renew or release them");
 }
 
-/* ---- who asks, for people */
+/* ---- the owner, for people */
 
-/* The field that a letter stands for; false: none. */
+/* Write the field that a letter stands for; false: there is none. */
 static bool read_field(char letter, char to[FIELD_SIZE])
 {
     to[0] = '\0';
@@ -306,7 +306,7 @@ static int fail_field(const char *format, const char *at, hf_error *err)
                     format, (int)length, at + 1);
 }
 
-/* What stands in buf after a failure counts for nothing. */
+/* After a failure, buf must not be used. */
 static int fill(char *buf, size_t size, const char *format, hf_error *err)
 {
     size_t length = 0;
@@ -381,8 +381,8 @@ void hf__owner_set(const struct hf_client *c, const char *label,
     ret_owner->pid = getpid();
 }
 
-/* How many digits it begins with; 0 unless a blank or the end is behind them:
- * somebody else's text, or an earlier version's. */
+/* The number of digits that the text begins with; 0 unless a blank or the end
+ * follows: then another program or an earlier version wrote the text. */
 static size_t digits_of(const char *thread)
 {
     size_t n = strspn(thread, "0123456789");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must run before the first grant: the timer thread, the renewal session
- * with its runner, so that whatever is granted can be renewed, and the break
- * listener. This file decides who sees to it: the first caller starts the
- * threads, the session's runner connects, and all who come meanwhile wait for
- * how that ends, asleep or in steps.
+ * What must run before the first grant: the timer thread and the renewal
+ * session with its runner, so that all grants can be renewed, and the break
+ * listener. The first caller starts the threads, the session's runner connects,
+ * and all callers that come meanwhile wait for the result, asleep or in steps.
  */
 #include "src/core/client.h"
 
@@ -39,7 +38,7 @@ static void tell(const struct hf_client *c, struct hf__unready *u, int r)
     hf__unpark(u->parker);
 }
 
-/* Tell all who wait; whoever comes now begins anew if it failed. */
+/* Tell all waiters; if it failed, the next caller tries again. */
 static void connect_done(struct hf__request *q)
 {
     struct hf_client *c = HF__ELEMENT(q, struct hf_client, connect);
@@ -58,7 +57,7 @@ static void connect_done(struct hf__request *q)
     }
 }
 
-/* Stand in the queue. Under the mutex. */
+/* Add the caller to the waiters. Under the mutex. */
 static void enter(struct hf_client *c, struct hf__unready *u)
 {
     u->is_queued = true;
@@ -66,7 +65,7 @@ static void enter(struct hf_client *c, struct hf__unready *u)
     hf__list_push(&c->unready, &u->link);
 }
 
-/* True if the connecting is to begin, now. Under the mutex. */
+/* Returns true if the caller must start connecting now. Under the mutex. */
 static bool begins(struct hf_client *c)
 {
     if (c->is_connecting) {
@@ -80,8 +79,8 @@ static bool begins(struct hf_client *c)
     return true;
 }
 
-/* Has it an answer? It is not to overtake those that were told and have yet
- * to take their step. Under the mutex. */
+/* Returns whether the caller has its answer. It must not overtake callers that
+ * were told before and have not stepped yet. Under the mutex. */
 static bool has_answer(struct hf_client *c, struct hf__unready *u)
 {
     if (hf__client_is_ready(c) && c->n_unready == 0) {
@@ -91,7 +90,7 @@ static bool has_answer(struct hf_client *c, struct hf__unready *u)
         enter(c, u);
         if (hf__client_is_ready(c)) {
             tell(c, u, HF_OK);
-            return false; /* it steps again, after them */
+            return false; /* it steps again after them */
         }
     }
     return u->has_result;

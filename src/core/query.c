@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the store a question and keeping it alive while it is under way;
- * what is asked is for info.c, store_queries.c, gc.c, once.c, adopt.c and
- * cell.c to say. Asked by users' threads, answered by whoever leads the
- * session.
+ * Sends questions to the store and keeps them alive while they are under way;
+ * info.c, store_queries.c, gc.c, once.c, adopt.c and cell.c decide what to ask.
+ * Called by users' threads; executed by the session's leader.
  */
 #include "src/core/query.h"
 
@@ -56,7 +55,7 @@ static struct hf__session *session_of(hf_client *client, struct hf__query *k)
                               : k->session;
 }
 
-/* The caller waits no longer; gives what it is told. */
+/* The caller stops waiting; returns its result. */
 static int end(const hf_client *client, struct hf__query *k,
                enum hf__ending ending, hf_error *err)
 {

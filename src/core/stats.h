@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* One list for the counters and for hf_stats(), in its order. */
+/* The counters, here and in hf_stats(), in this order. */
 #define HF__COUNTERS(X)                                                        \
     X(acquired)                                                                \
     X(handed_over)                                                             \
@@ -41,7 +41,7 @@ static inline void hf__count(atomic_ullong *counter, unsigned long long n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* An acquire that ended with r, which is not HF_OK. */
+/* Count an acquire that ended with r, which is not HF_OK. */
 void hf__count_refusal(struct hf__counters *, int r);
 
 #endif
