@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leaders, followers and the runner of one session. This file decides who
- * executes which requests when, and that each completes exactly once (I3);
- * what they mean is their owner's affair. Called by users' threads, by the
- * timer thread (submit) and by the runner; the store is never touched under the
- * mutex.
+ * Leaders, followers and the runner of one session. This file decides which
+ * thread executes which requests when, and ensures that each completes exactly
+ * once (I3); what they mean is their owners' business. Called by users'
+ * threads, by the timer thread (submit) and by the runner. The store is never
+ * asked under the mutex.
  */
 #include "src/core/session.h"
 
@@ -17,7 +17,7 @@
 #define AGAIN_MAX      20
 #define AGAIN_PAUSE_MS 2
 /* A batch may take io_timeout, so a caller leads only while its own limit is
- * that far away; this much later than promised is allowed. */
+ * that far away; it may return this much later than promised. */
 #define LEAD_SLACK_MS 100
 
 void hf__session_init(struct hf__session *s,
@@ -30,11 +30,11 @@ void hf__session_init(struct hf__session *s,
     hf__list_init(&s->queue);
 }
 
-/* The invariant of session.h. */
+/* The invariant of session.h: some thread is responsible for the queue. */
 static bool is_seen_to(const struct hf__session *s)
 {
     switch (s->lead) {
-    case HF__LEAD_NOBODY: /* who closes it takes what is there */
+    case HF__LEAD_NOBODY: /* closing takes what is queued */
         return hf__list_is_empty(&s->queue) || s->is_closing;
     case HF__LEAD_LEADER:
         return true;
@@ -61,16 +61,17 @@ static void let_go(struct hf__session *s)
 }
 HF_CLEANUP_FN(struct hf__session, let_go);
 
-/* Surely not applied, and asked to try again: back to the end of the queue. */
+/* HF__AGAIN: the request surely was not applied, and the store asks for a
+ * retry; so it goes to the end of the queue. */
 static bool goes_again(struct hf__session *s, struct hf__request *q)
 {
     if (q->op.result != HF__AGAIN) {
         return false;
     }
     if (q->op.err != NULL && q->op.err->status == HF__AGAIN) {
-        q->op.err->status = HF_EUNAVAIL; /* what people are told */
+        q->op.err->status = HF_EUNAVAIL; /* what users are told */
     }
-    /* Nobody waits for it, and nobody would come to execute it? */
+    /* Without a waiting caller or a runner, no thread would execute it. */
     if (s->is_closing || (q->parker == NULL && !s->runner.is_running) ||
         ++q->again > AGAIN_MAX) {
         q->op.result = HF_EUNAVAIL;
@@ -85,10 +86,11 @@ static bool goes_again(struct hf__session *s, struct hf__request *q)
     return true;
 }
 
-/* Complete the batch. Who waits is told under the mutex and may free the
- * request at once (the leader needs no telling for its own), but the kernel
- * wakes it without the mutex, which is the first thing that it wants; the
- * others stay in the batch for their done(). Gives how many stay. */
+/* Complete the batch. Waiting callers are told under the mutex and may free
+ * their requests at once; the leader need not be told of its own. They are
+ * woken in the kernel after the mutex is unlocked, for it is the first thing
+ * that they want. Requests without a caller stay in the batch for their done().
+ * Returns how many stay. */
 static int complete_batch(struct hf__session *s, int n,
                           const struct hf__request *own, bool *ret_again)
 {
@@ -127,8 +129,8 @@ static int start_runner(struct hf__session *s)
     return r;
 }
 
-/* The runner, started at first need, is to lead. False: there is no thread to
- * be had, so all that is queued has a caller who waits. Under the mutex. */
+/* Have the runner lead, and start it if need be. False: there is no thread for
+ * it, so every queued request has a caller that waits. Under the mutex. */
 static bool wake_runner(struct hf__session *s)
 {
     if (start_runner(s) != HF_OK) {
@@ -139,14 +141,15 @@ static bool wake_runner(struct hf__session *s)
     return true;
 }
 
-/* True: the caller of the request leads here, and nowhere else meanwhile. */
+/* True: the request's caller leads here, and on no other session meanwhile. */
 static bool engage(struct hf__request *q)
 {
     q->is_engaged = hf__parker_engage(q->parker);
     return q->is_engaged;
 }
 
-/* Several may share a parker: only who engaged it lets it go. */
+/* Several requests may share a parker: only the one that engaged it disengages
+ * it. */
 static void disengage(struct hf__request *q)
 {
     if (q->is_engaged) {
@@ -155,8 +158,8 @@ static void disengage(struct hf__request *q)
     }
 }
 
-/* Choose the first waiting caller that has the time to lead, or (`at_all`) will
- * come some time. NULL if there is none. */
+/* Choose the first waiting caller that has time to lead; with `at_all` also one
+ * that is engaged elsewhere and will come later. NULL: none. */
 static struct hf__request *choose(struct hf__session *s, hf__time now,
                                   bool at_all)
 {
@@ -173,12 +176,13 @@ static struct hf__request *choose(struct hf__session *s, hf__time now,
     return NULL;
 }
 
-/* Something is queued and nobody sees to it: choose who does. The caller of
- * `own`, if any, is here and need not be woken. Under the mutex. */
+/* The queue is not empty and no thread is responsible for it: choose one. The
+ * caller of `own`, if any, is this thread and need not be woken. Under the
+ * mutex. */
 static void appoint(struct hf__session *s, const struct hf__request *own,
                     hf__time now)
 {
-    const hf__time any_time = {INT64_MIN}; /* late rather than never */
+    const hf__time any_time = {INT64_MIN}; /* better late than never */
     struct hf__request *next = choose(s, now, false);
 
     if (next == NULL && wake_runner(s)) {
@@ -195,7 +199,8 @@ static void appoint(struct hf__session *s, const struct hf__request *own,
     }
 }
 
-/* Under the mutex, by who leads or was chosen, and does so no more. */
+/* Called under the mutex when the leader, or the chosen caller, stops being
+ * that. */
 static void pass_on(struct hf__session *s)
 {
     s->lead = HF__LEAD_NOBODY;
@@ -207,9 +212,9 @@ static void pass_on(struct hf__session *s)
     }
 }
 
-/* Those whom the last batch served have just been woken, and most will ask
- * again: they go first, so that batches stay large. A lone caller never comes
- * by here. With the mutex held at call and return. */
+/* The callers that the last batch served have just been woken, and most will
+ * ask again: let them enqueue first, so that batches stay large. A lone caller
+ * does not pay for this. Called and returns with the mutex held. */
 static void gather(struct hf__session *s)
 {
     if (s->last_n > 1) {
@@ -227,8 +232,8 @@ static void wake_sleepers(struct hf__session *s)
     s->n_sleepers = 0;
 }
 
-/* Lead one batch, `own` in it or not. With the mutex held at call and
- * return. */
+/* Lead one batch, with or without `own` in it. Called and returns with the
+ * mutex held. */
 static void lead(struct hf__session *s, struct hf__request *own)
 {
     bool again = false;
@@ -247,7 +252,7 @@ static void lead(struct hf__session *s, struct hf__request *own)
         left = complete_batch(s, n, own, &again);
     }
     if (left > 0 || again || s->n_sleepers > 0) {
-        /* Still leading: nobody else touches the batch. */
+        /* This thread still leads, so no other touches the batch. */
         let_go(s);
         wake_sleepers(s);
         for (int i = 0; i < left; i++) {
@@ -296,7 +301,7 @@ static void enqueue(struct hf__session *s, struct hf__request *q)
     hf__list_push(&s->queue, &q->link);
 }
 
-/* Under the mutex: the caller waits no longer. */
+/* Under the mutex: the caller stops waiting. */
 static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
 {
     disengage(q);
@@ -313,8 +318,8 @@ static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
     return HF__ENDING_WITHDRAWN;
 }
 
-/* May this caller lead: was it chosen, or is it here, with the time for it,
- * before the runner? Under the mutex. */
+/* Returns whether this caller may lead: it was chosen, or it has time to lead
+ * and is here before the runner. Under the mutex. */
 static bool may_lead(struct hf__session *s, struct hf__request *q)
 {
     if (s->lead == HF__LEAD_BEGUN && s->chosen == q) {
@@ -327,7 +332,8 @@ static bool may_lead(struct hf__session *s, struct hf__request *q)
            !s->is_closing && hf__before(hf__now(), q->lead_until) && engage(q);
 }
 
-/* Until when a caller with this limit may begin to lead; 0: never. */
+/* The last moment at which a caller with this limit may begin to lead; 0:
+ * never. */
 static hf__time lead_limit(const struct hf__session *s,
                            const struct hf__parker *parker, hf__time limit)
 {
@@ -434,14 +440,14 @@ int hf__session_connect(struct hf__session *s, int64_t limit_ms, hf_error *err)
 int hf__session_start_runner(struct hf__session *s)
 {
     if (atomic_load(&s->has_runner)) {
-        return HF_OK; /* as before every acquire but the first */
+        return HF_OK; /* as for every acquire but the first */
     }
     HF_SCOPED_LOCK(&s->mutex);
     return start_runner(s);
 }
 
-/* Take everything out of the queue and fail it; under the mutex. Those with
- * nobody waiting go to `unwaited`. */
+/* Take everything out of the queue and fail it; under the mutex. Requests
+ * without a waiting caller go to `unwaited`. */
 static void fail_queue(struct hf__session *s, struct hf__link *unwaited)
 {
     struct hf__link *link = NULL;

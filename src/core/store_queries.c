@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about the store as a whole: which locks are held, is it fit, what
- * can it do. Collected on the thread that leads the session, shown on the
- * caller's, so that no callback runs in the middle of a batch. And hf_stats():
- * the counters of a client, and what is under way just now; who counts what is
- * said where it happens. Called by users' threads.
+ * hf_list(), hf_check(), hf_caps() and hf_stats(). The store's answers are
+ * collected on the thread that leads the session and passed to the application
+ * on the caller's, so that no callback runs in the middle of a batch.
+ * hf_stats() reads the client's counters, which other files count, and what is
+ * held or waiting now. Called by users' threads.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -33,8 +33,8 @@ static int collect_info(void *arg, const char *name, size_t length,
     return 0;
 }
 
-/* How a call's status becomes the request's; only a dead session is told to
- * the session. */
+/* Store a call's status in its request; the session itself is told only of
+ * failures that end its connection. */
 static int end_call(struct hf__query *k, int r)
 {
     k->request.op.result = k->result != HF_OK ? k->result : r;
@@ -90,9 +90,9 @@ int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
     return HF_OK;
 }
 
-/* ---- fitness */
+/* ---- hf_check() and hf_caps() */
 
-/* One item of hf_check(), kept until it can be shown. */
+/* One item of hf_check(), kept until the caller's thread passes it on. */
 struct finding {
     struct hf__link link;
     hf_verdict verdict;
@@ -248,7 +248,7 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
     return HF_OK;
 }
 
-/* ---- what a client has counted */
+/* ---- hf_stats() */
 
 void hf__count_refusal(struct hf__counters *counters, int r)
 {

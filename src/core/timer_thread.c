@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a client's timers fire. This file decides the moment and the order;
- * what a timer means is its owner's. Set and cancelled by any thread; fires
- * on the timer thread alone (I6).
+ * Fires a client's timers. This file decides the moment and the order; what a
+ * timer does is its owner's business. Set and cancelled by any thread; fires on
+ * the timer thread only (I6).
  */
 #include "src/core/timer_thread.h"
 
@@ -24,9 +24,10 @@ void hf__timer_thread_fini(struct hf__timer_thread *k)
     hf__mutex_fini(&k->mutex);
 }
 
-/* The next timer task that is due, or nearly; taken out. Under the mutex. It is
- * early once in a round: who asks for the same moment again is left until then,
- * or it would be taken for ever, and nobody behind it. */
+/* Take out the next timer task that is due, or nearly due. Under the mutex. A
+ * task fires early only once in a round: one that sets itself to the same
+ * moment again waits for that moment; otherwise it would fire for ever and keep
+ * the others from firing. */
 static struct hf__timer_task *take_due(struct hf__timer_thread *k, hf__time now)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
@@ -58,9 +59,10 @@ static void fire(struct hf__timer_thread *k, struct hf__timer_task *d,
     hf__unpark(&k->quiet);
 }
 
-/* Sleep until the first timer task; whoever sets an earlier one pokes. A moment
- * that was set stays, though its timer task may be gone: who acquires and
- * releases in a loop then pokes once in a while, not at each grant. */
+/* Sleep until the first timer task; setting an earlier one pokes the thread.
+ * sleeps_until keeps an earlier moment even if its timer task is gone, so that
+ * a caller that acquires and releases in a loop pokes the thread once in a
+ * while, not at each grant. */
 static void doze(struct hf__timer_thread *k)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
@@ -75,7 +77,8 @@ static void doze(struct hf__timer_thread *k)
     hf__mutex_lock(&k->mutex);
 }
 
-/* When something is due, everything nearly due goes with it: one batch. */
+/* When a task is due, all that are nearly due fire too, so that they share a
+ * batch. */
 static void fire_due(struct hf__timer_thread *k)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);

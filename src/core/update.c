@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf_cell_update(): read, compute, replace, until nobody was quicker, and the
- * window over the last tries of a cell, which decides when to lock first and no
- * more than that. The lock is there for speed alone: the version guards each
- * change with it and without it. Called by users' threads.
+ * hf_cell_update(): read, compute and replace until no other writer was
+ * quicker; and the record of a cell's last tries, which decides only when to
+ * lock first. The lock is there for speed alone: with or without it, the
+ * version guards each change. Called by users' threads.
  */
 #include "include/holdfast-cell.h"
 #include "src/base/alloc.h"
@@ -18,15 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So few tell nothing. */
+/* Fewer tries than this tell nothing. */
 #define TRIES_MIN 8
 #define TRIES_MAX 32
 
-/* Tries without the lock, at first. */
+/* Tries before the lock is taken anyway. */
 #define FREE_TRIES 4
 #define LOCK_NAME  "cell:%s"
 #define KEY_MAX    (HF_NAME_MAX - 5)
-/* A holder that was stopped keeps the others waiting for no longer. */
+/* A stopped holder keeps others waiting no longer than this. */
 #define LEASE_MS    10000
 #define REST_MAX_MS 1000
 #define DOUBLINGS   8
@@ -39,23 +39,23 @@ struct update {
     hf_cell_opts opts;
     hf__time limit;
     uint64_t hash;
-    char *value; /* HF_CELL_MAX bytes, and NUL */
+    char *value; /* HF_CELL_MAX bytes and a NUL */
     hf_lock *lock;
     bool may_lock;
     int tries;
-    bool has_waited; /* for the lock */
-    int64_t took_ns; /* the last try */
+    bool has_waited; /* it had to wait for the lock */
+    int64_t took_ns; /* duration of the last try */
     uint64_t version;
 };
 
-/* Of callbacks in which this thread is. An update inside of another's takes no
- * lock: it would hold one and wait for the next, in any order. */
+/* The number of callbacks that this thread is in. An update inside another
+ * update's callback takes no lock: it would wait for one lock while holding
+ * another, in any order. */
 static _Thread_local int depth;
 
 /* ---- one try */
 
-/* There was no answer, and nothing that could have changed the cell was asked.
- */
+/* There was no answer, but no request that could change the cell was sent. */
 static int tell_unavailable(hf_error *err)
 {
     err->status = HF_EUNAVAIL;
@@ -98,7 +98,7 @@ static int write_value(struct update *u, size_t length, hf_error *err)
     return r;
 }
 
-/* *ret_is_own: the result is the callback's, whatever number it is. */
+/* *ret_is_own: the callback returned the result, whatever its number. */
 static int try_once(struct update *u, bool *ret_is_own, hf_error *err)
 {
     hf__time begin = hf__now();
@@ -139,8 +139,8 @@ static bool is_cancelled(const struct update *u)
            atomic_load(&u->opts.cancel->is_fired) != 0;
 }
 
-/* By chance, up to twice as long after each try as that one took, so that who
- * met once does not meet again. */
+/* Pause for a random time, at most twice as long after each try, beginning with
+ * the duration of a try, so that two that conflicted do not conflict again. */
 static void rest(const struct update *u)
 {
     int64_t most_ns = u->took_ns
@@ -198,13 +198,13 @@ static int lock(struct update *u, hf_error *err)
     if (r == HF_OK) {
         hf__count(&u->client->counters.cell_locked, 1);
     }
-    /* Whatever became of the lock, the cell was not changed. */
+    /* Whatever happened to the lock, the cell was not changed. */
     return r == HF_EUNKNOWN                       ? tell_unavailable(err)
            : r == HF_BUSY && u->opts.wait_ms != 0 ? (int)HF_TIMEDOUT
                                                   : r;
 }
 
-/* After a try that met another: HF_OK, another try. */
+/* After a try that conflicted: HF_OK if there is to be another. */
 static int go_on(struct update *u, hf_error *err)
 {
     if (is_cancelled(u)) {
@@ -216,11 +216,12 @@ static int go_on(struct update *u, hf_error *err)
             "others changed the cell \"%s\" during each of %d tries", u->key,
             u->tries);
     }
-    /* One that was lost, or broken, orders nothing. */
+    /* A lock that was lost or broken no longer keeps others away. */
     if (u->lock != NULL && hf_held(u->lock) != 1) {
         hf_free(HF_MOVE(u->lock));
     }
-    /* Under the lock others meet it seldom, unless they meet each other. */
+    /* Under the lock conflicts are rare, unless updates without it conflict
+     * with each other. */
     if (u->lock == NULL || u->tries > 2 * FREE_TRIES) {
         rest(u);
     }
@@ -294,7 +295,7 @@ int hf_cell_update(hf_client *client, const char *key, hf_cell_fn fn, void *arg,
                        .arg = arg,
                        .opts = HF_CELL_OPTS_INIT};
     hf_error failure =
-        HF_ERROR_INIT; /* of a try: only the last one's is told */
+        HF_ERROR_INIT; /* of a try: only the last one's is reported */
     bool is_own = false;
     int r = check(&u, opts, err);
 
@@ -316,13 +317,13 @@ int hf_cell_update(hf_client *client, const char *key, hf_cell_fn fn, void *arg,
         hf__error_copy(err, &failure);
     }
     if (u.lock != NULL) {
-        /* It only ordered: what was written counts without it. */
+        /* The lock only ordered the updates, so its loss does not matter. */
         hf_free(u.lock);
     }
     return r;
 }
 
-/* ---- the window over the last tries of a cell */
+/* ---- a cell's last tries */
 
 static struct hf__contention_slot *slot_of(struct hf__contention *c,
                                            uint64_t hash)
@@ -342,8 +343,8 @@ bool hf__contention_locks(struct hf__contention *c, uint64_t hash)
     return slot_of(c, hash)->is_locking;
 }
 
-/* Going back takes a whole window: what it costs to be wrong is a lock, which
- * is less than what a crowd of vain tries costs. */
+/* Going back to trying first takes a full window of tries: a needless lock
+ * costs less than many tries that fail. */
 static bool is_to_change(const struct hf__contention_slot *slot)
 {
     unsigned met = (unsigned)__builtin_popcount(slot->met);
@@ -359,7 +360,7 @@ void hf__contention_note(struct hf__contention *c, uint64_t hash,
     struct hf__contention_slot *slot = slot_of(c, hash);
 
     if (slot->is_locking != is_locking) {
-        return; /* of a try that began before the way was changed */
+        return; /* the try began before this was changed */
     }
     slot->met = slot->met << 1 | (uint32_t)has_met;
     slot->tries += slot->tries < TRIES_MAX;

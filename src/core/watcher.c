@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for records to change. This file decides which watcher a contender
- * gets, when a new one is made, and when a contender looks again; what it finds
- * then is the claim's affair. Called by the threads that run claims and the one
- * that closes the client; the store is touched by a watcher's thread alone.
+ * Waiting for records to change. This file decides which watcher a claim uses,
+ * when one is created, and when a claim asks again; claim.c does the asking.
+ * Called by the threads that run claims and the one that closes the client;
+ * only a watcher's own thread touches the store.
  */
 #include "src/core/watcher.h"
 
@@ -12,10 +12,12 @@
 
 #include <string.h>
 
-/* One wait on the store; a new one looks at everything afresh. */
+/* The longest time of one wait on the store; the next one checks everything
+ * again. */
 #define WAIT_MS 30000
-/* Between tries when the store can't be waited on: low enough to be soon,
- * jittered so that waiters don't march in step. */
+/* Pause between tries when the store cannot be waited on: short enough to
+ * notice changes soon, and random so that waiters do not ask at the same
+ * moment. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
 
@@ -28,7 +30,8 @@ void hf__watcher_init(struct hf__watcher *w,
     hf__list_init(&w->list);
 }
 
-/* For one name only, which it has to leave before it waits for another. */
+/* The store keeps a position for one name only, which must be dropped before
+ * waiting for another. */
 static bool keeps_one_queue(const struct hf__watcher *w)
 {
     return (w->settings->caps & HF__CAP_WAIT_ONE) != 0;
@@ -39,8 +42,8 @@ static bool keeps_queues(const struct hf__watcher *w)
     return keeps_one_queue(w) || (w->settings->caps & HF__CAP_WAIT_LEAVES) != 0;
 }
 
-/* Copy the first watches: the store reads them without the mutex, while
- * their contenders may leave. Under the mutex. */
+/* Copy the first watches: the store reads them without the mutex, while their
+ * claims may leave. Under the mutex. */
 static int copy_watches(struct hf__watcher *w)
 {
     int n = 0;
@@ -61,8 +64,8 @@ static int copy_watches(struct hf__watcher *w)
     return n;
 }
 
-/* More names than one wait covers take turns, and the wait is short: those
- * left out are as if polled. Under the mutex. */
+/* If there are more watches than one wait covers, they take turns and the wait
+ * is short, so that those left out are polled. Under the mutex. */
 static hf__time let_others_be_first(struct hf__watcher *w, int n)
 {
     int64_t limit_ms = WAIT_MS;
@@ -79,7 +82,8 @@ static hf__time let_others_be_first(struct hf__watcher *w, int n)
     return hf__after_ms(hf__now(), limit_ms);
 }
 
-/* It leaves the list to try. Under the mutex. */
+/* Take the watch off the list, for its claim to ask the store. Under the
+ * mutex. */
 static void let_try(struct hf__watching *g)
 {
     hf__list_remove(&g->link);
@@ -111,8 +115,8 @@ static bool is_same(const struct hf__watch *a, const struct hf__watch *b)
            hf__token_equal(&a->ticket, &b->ticket);
 }
 
-/* Fire what the store saw change. A watch may have been removed since it was
- * copied: the list says what is there. Under the mutex. */
+/* Fire the watches that the store saw change. A watch may have been removed
+ * since it was copied: only those in the list count. Under the mutex. */
 static void fire_changed(struct hf__watcher *w, int n)
 {
     HF__LIST_EACH (link, &w->list) {
@@ -136,13 +140,14 @@ static void fire_all(struct hf__watcher *w)
     }
 }
 
-/* ---- the store; all without the mutex */
+/* ---- calls to the store; without the mutex */
 
 /*
- * May the thread wait? Not if the list has changed since the watches were
- * copied, for that stirred nobody who waits. From here on it is stirred. An
- * interrupt from before was meant for a call that had ended by itself; who
- * sent it has changed the list, which is looked at now.
+ * Returns whether the thread may wait: not if the list has changed since the
+ * watches were copied, because that wake-up came before the wait could be
+ * interrupted. From here on interrupts reach it. An earlier interrupt was meant
+ * for a call that had already ended; its sender has changed the list, which is
+ * checked now.
  */
 static bool begin_waiting(struct hf__watcher *w, unsigned seen)
 {
@@ -191,8 +196,8 @@ static void note_queue(struct hf__watcher *w, int n)
     }
 }
 
-/* Nobody waits any more where the store keeps a place. If it can't let go of
- * it, closing does. */
+/* No claim waits any more for the name of the kept queue position: drop it. If
+ * the store cannot, closing the connection does. */
 static void let_go(struct hf__watcher *w, hf__time limit)
 {
     if (hf__conn_wait(&w->conn, NULL, 0, limit, NULL) != HF_OK) {
@@ -202,7 +207,7 @@ static void let_go(struct hf__watcher *w, hf__time limit)
     w->is_queued = false;
 }
 
-/* To wait elsewhere, at once. */
+/* Drop the queue position at once, in order to wait for another name. */
 static void move(struct hf__watcher *w)
 {
     if (begin_moving(w)) {
@@ -210,8 +215,8 @@ static void move(struct hf__watcher *w)
     }
 }
 
-/* Nobody is in the list; sleep until somebody is, who may want the place that
- * is being let go of. */
+/* The list is empty: sleep until a watch is added. If that comes while the
+ * queue position is being dropped, the position is still wanted. */
 static void idle(struct hf__watcher *w, unsigned seen, bool is_over)
 {
     if (w->is_queued && is_over && begin_waiting(w, seen)) {
@@ -237,7 +242,7 @@ static int connect_if_needed(struct hf__watcher *w)
                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
 }
 
-/* Wait on the store once. */
+/* One wait on the store. */
 static int wait_once(struct hf__watcher *w, unsigned seen, int n,
                      hf__time limit)
 {
@@ -254,9 +259,9 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
     if (r == HF_OK) {
         note_queue(w, n);
     } else if (w->is_queued) {
-        /* A store drops who keeps a place and does not wait: a stopped
-         * process, or one whose own try took long; and a connection may just
-         * be lost. Wait afresh. */
+        /* A store drops the queue position of a process that does not wait: one
+         * that was stopped, or whose claim's own attempt took long. The
+         * connection may also just be lost. Reconnect and wait again. */
         w->is_queued = false;
         hf__conn_close(&w->conn);
         r = HF_OK;
@@ -277,7 +282,7 @@ static void pause_until_poll(struct hf__watcher *w)
     hf__mutex_lock(&w->mutex);
 }
 
-/* One round, with the mutex held at call and return. */
+/* One round; called and returns with the mutex held. */
 static void watch_round(struct hf__watcher *w)
 {
     unsigned seen = hf__parker_seen(&w->parker);
@@ -317,7 +322,7 @@ static void watcher_main(void *arg)
     hf__mutex_unlock(&w->mutex);
 }
 
-/* Have the thread look at its list again. Under the mutex. */
+/* Make the thread check its list again. Under the mutex. */
 static void stir(struct hf__watcher *w)
 {
     hf__unpark(&w->parker);
@@ -326,10 +331,10 @@ static void stir(struct hf__watcher *w)
     }
 }
 
-/* ---- guests */
+/* ---- claims */
 
-/* Begin to watch for a guest. False without a thread for it, and once closed.
- */
+/* Begin to watch for a claim. False if there is no thread for it, and once
+ * closed. */
 static bool begin_watch(struct hf__watching *g)
 {
     struct hf__watcher *w = g->watcher;
@@ -358,7 +363,7 @@ void hf__watcher_pause(struct hf__watching *g)
     }
 }
 
-/* It neither watches nor tries any more. */
+/* The claim neither waits nor asks any more. */
 static void end_watch(struct hf__watching *g)
 {
     struct hf__watcher *w = g->watcher;
@@ -370,12 +375,12 @@ static void end_watch(struct hf__watching *g)
     } else if (g->is_trying) {
         end_trying(g);
         if (w->trying == 0 && hf__list_is_empty(&w->list)) {
-            stir(w); /* to let go of its place */
+            stir(w); /* to drop its queue position */
         }
     }
 }
 
-/* The locks are on another server: it waits there. */
+/* The locks are on another server: reconnect to wait there. */
 static void send_away(struct hf__watcher *w)
 {
     HF_SCOPED_LOCK(&w->mutex);
@@ -384,7 +389,8 @@ static void send_away(struct hf__watcher *w)
     stir(w);
 }
 
-/* Interrupts and joins; fires what is left. The guests may still leave. */
+/* Interrupt and join the thread; fire the remaining watches. Their claims may
+ * still leave. */
 static void close_one(struct hf__watcher *w)
 {
     hf__mutex_lock(&w->mutex);
@@ -399,7 +405,7 @@ static void close_one(struct hf__watcher *w)
     hf__conn_close(&w->conn);
 }
 
-/* ---- all of a client: which watcher a contender gets */
+/* ---- all watchers of a client: which one a claim uses */
 
 void hf__watchers_init(struct hf__watchers *ws,
                        const struct hf__settings *settings)
@@ -469,7 +475,7 @@ static void arrive(struct hf__watching *g, struct hf__watcher *w)
     g->is_trying = false;
 }
 
-/* Who shares one moves to one of its own, if that has become free. */
+/* A claim that shares a watcher moves to one of its own when that is free. */
 static void settle(struct hf__watchers *ws, struct hf__watching *g)
 {
     if (g->watcher != NULL && g->watcher->guests > 1 && find_idle(ws) != NULL) {
@@ -490,8 +496,8 @@ static void free_one(struct hf__watcher *w)
     hf__free(w);
 }
 
-/* No thread could be had for the newest, which is in nobody's use. It goes, so
- * that nobody is sent to it, and the guest shares the one before. */
+/* No thread could be started for the newest watcher, which no claim uses. Free
+ * it, so that no claim is sent to it, and share the one before. */
 static bool share_instead(struct hf__watchers *ws, struct hf__watching *g)
 {
     struct hf__watcher *last = ws->list[ws->n - 1];
@@ -508,7 +514,7 @@ static bool share_instead(struct hf__watchers *ws, struct hf__watching *g)
     return ws->n > 0;
 }
 
-/* ---- guests */
+/* ---- joining and leaving */
 
 bool hf__watchers_join(struct hf__watchers *ws, struct hf__watching *g)
 {
@@ -533,13 +539,13 @@ bool hf__watchers_join(struct hf__watchers *ws, struct hf__watching *g)
 
 void hf__watchers_leave(struct hf__watchers *ws, struct hf__watching *g)
 {
-    if (g->watcher != NULL) { /* the contender's own affair */
+    if (g->watcher != NULL) { /* only its claim changes this */
         HF_SCOPED_LOCK(&ws->mutex);
         depart(g);
     }
 }
 
-/* ---- the end */
+/* ---- moving and closing */
 
 void hf__watchers_move(struct hf__watchers *ws)
 {
