@@ -306,7 +306,7 @@ static void install(struct hf__name_queue *p, struct hf__grant *h)
         return;
     }
     if (h->lock_mode.mode != HF__MODE_EXCLUSIVE) {
-        return; /* beside others: it keeps nobody from asking */
+        return; /* granted beside others: claims go on asking */
     }
     /* An older grant of this client may be lost without knowing it yet. */
     if (p->holder != NULL) {

@@ -139,8 +139,8 @@ static bool is_cancelled(const struct update *u)
            atomic_load(&u->opts.cancel->is_fired) != 0;
 }
 
-/* Pause for a random time, at most twice as long after each try, beginning with
- * the duration of a try, so that two that conflicted do not conflict again. */
+/* Pause for a random time: at most the last try's duration, doubled for each
+ * try so far, so that two that conflicted do not conflict again. */
 static void rest(const struct update *u)
 {
     int64_t most_ns = u->took_ns
