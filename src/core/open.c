@@ -223,9 +223,10 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__host_name(c->host);
     r = hf__timer_thread_init(&c->timer_thread);
     if (r == HF_EUNAVAIL) {
-        return hf__fail(err, r,
-                        "no file descriptor to be had for the timer: raise "
-                        "the limit (ulimit -n)");
+        return hf__fail(
+            err, r,
+            "the system gives no file descriptor for the timer: raise "
+            "the limit (ulimit -n)");
     }
     return r == HF_OK ? hf__map_init(&c->name_queues) : r;
 }
