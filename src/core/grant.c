@@ -145,7 +145,9 @@ static unsigned take(struct hf__grant *h, unsigned actions)
 
 /* ---- feeding the grant */
 
-unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
+/* Step the state machine and publish the new state; under the grant's mutex.
+ * Returns the actions. */
+static unsigned grant_step(struct hf__grant *h, struct hf__fsm_event e)
 {
     unsigned actions = hf__grant_fsm_step(&h->fsm, &e);
 
@@ -174,7 +176,7 @@ unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
 
 unsigned hf__grant_feed(struct hf__grant *h, struct hf__fsm_event e)
 {
-    return take(h, hf__grant_step(h, e));
+    return take(h, grant_step(h, e));
 }
 
 /*
@@ -283,7 +285,7 @@ int hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
     h->moot_at = hf__client_moot_at(h->client, sent, h->fsm.lease_ms);
     e.now = hf__now();
     h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
-    actions = hf__grant_step(h, e);
+    actions = grant_step(h, e);
     hf__mutex_unlock(&h->mutex);
     if ((actions & HF__DO_GIVE_BACK) != 0) { /* the claim gives it back */
         return refuse_grant(h, &e, err);

@@ -161,10 +161,8 @@ hf_reason hf__grant_reason(const struct hf__grant *);
 
 /* The grant is held or at risk; under the grant's mutex. */
 bool hf__grant_is_ours(const struct hf__grant *);
-/* Step the state machine and publish the new state; under the grant's mutex.
- * Returns the actions. */
-unsigned hf__grant_step(struct hf__grant *, struct hf__fsm_event);
-/* The same, and begin the pending operation that the actions ask for. Returns
+/* Step the state machine, publish the new state, and begin the pending
+ * operation that the actions ask for; under the grant's mutex. Returns
  * what is left for hf__grant_follow_up() to do without the mutex. */
 unsigned hf__grant_feed(struct hf__grant *, struct hf__fsm_event);
 /* Do the actions that are left; call it without a lock. */

@@ -47,7 +47,10 @@ hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms)
                         lease_ms + lease_ms / MOOT_DIVISOR + MOOT_FLOOR_MS);
 }
 
-hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms)
+/* When a renewal that began at `now` has gone so long without an answer that
+ * its holder should know: twice the time that a batch may wait for one, since
+ * another renewal's batch may be ahead of its own. */
+static hf__time risk_at(hf__time now, int64_t lease_ms)
 {
     return hf__after_ns(now, lease_ms * HF__MS / 3);
 }
@@ -147,7 +150,7 @@ static unsigned granted(struct hf__grant_fsm *g, const struct hf__fsm_event *e)
 static void begin_renewing(struct hf__grant_fsm *g, hf__time now)
 {
     g->is_renewing = true;
-    g->risk_at = hf__lease_risk_at(now, g->lease_ms);
+    g->risk_at = risk_at(now, g->lease_ms);
 }
 
 static unsigned tick(struct hf__grant_fsm *g, hf__time now)

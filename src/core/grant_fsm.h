@@ -114,11 +114,6 @@ hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms);
  * by token is pointless. */
 hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms);
 
-/* When a renewal that began at `now` has gone so long without an answer that
- * its holder should know: twice the time that a batch may wait for one, since
- * another renewal's batch may be ahead of its own. */
-hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms);
-
 /* When to try again after a renewal failed at `now`. */
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms);
 

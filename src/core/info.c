@@ -34,8 +34,10 @@ struct hf_info *hf__info_new(const char *name, size_t length,
     return info;
 }
 
-int hf__info_set_participants(struct hf_info *info, unsigned caps,
-                              const struct hf__participant_list *participants)
+/* Store the holders and waiters that a store with those caps reported: HF_OK or
+ * HF_ENOMEM. */
+static int set_participants(struct hf_info *info, unsigned caps,
+                            const struct hf__participant_list *participants)
 {
     bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)) != 0;
 
@@ -206,8 +208,8 @@ static int tell_all(const hf_client *client, const char *name,
 {
     hf_info *info = hf__info_new(name, strlen(name), &k->record);
 
-    if (info == NULL || hf__info_set_participants(info, client->settings.caps,
-                                                  &k->participants) != HF_OK) {
+    if (info == NULL || set_participants(info, client->settings.caps,
+                                         &k->participants) != HF_OK) {
         hf_info_free(info);
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }

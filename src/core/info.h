@@ -21,10 +21,5 @@ struct hf_info {
 /* A snapshot that owns all it contains; NULL: out of memory. */
 HF_MUST_CHECK struct hf_info *hf__info_new(const char *name, size_t length,
                                            const struct hf__record *);
-/* Store the holders and waiters that a store with those caps reported: HF_OK or
- * HF_ENOMEM. */
-HF_MUST_CHECK int
-hf__info_set_participants(struct hf_info *, unsigned caps,
-                          const struct hf__participant_list *);
 
 #endif
