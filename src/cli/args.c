@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the words of the line into options. An option may stand before or
- * after NAME, as --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and flags of
- * one letter may be joined. For run everything after `--` is the command's and
- * is never looked at; who left out `--` or the command is shown the line that
- * was meant, each word quoted as a shell needs it. Thread: main.
+ * Turns the words of the command line into options. An option may stand before
+ * or after NAME, as --name VALUE, --name=VALUE, -n VALUE or -nVALUE, and flags
+ * of one letter may be joined. For run everything after `--` belongs to the
+ * command and is never parsed. If `--` or the command is missing, the error
+ * shows the corrected line, each word quoted for a shell. Thread: main.
  */
 #include "src/cli/args.h"
 #include "include/holdfast.h"
@@ -30,7 +30,7 @@ static void add_words(struct cli_text *line, char **argv, int from, int to)
     }
 }
 
-/* `--` is missing before argv[at]. Gives 64. */
+/* Report that `--` is missing before argv[at]. Returns 64. */
 static int correct_dashes(char **argv, int argc, int at)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -43,7 +43,7 @@ static int correct_dashes(char **argv, int argc, int at)
                     "run: `--` must stand before the command: %s", line.data);
 }
 
-/* The command is missing after argv[0..end). Gives 64. */
+/* Report that the command is missing after argv[0..end). Returns 64. */
 static int correct_command(char **argv, int end)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -57,13 +57,13 @@ static int correct_command(char **argv, int end)
 struct parse {
     int argc;
     char **argv;
-    int at; /* the word that is looked at */
+    int at; /* index of the word being parsed */
     struct cli_options *options;
-    const char *word; /* the verb's, for messages */
+    const char *word; /* name of the verb, for messages */
 };
 
-/* The option of a verb by its name, or, without one, by its letter; NULL: there
- * is none. */
+/* Find an option of a verb by its name or, without a name, by its letter.
+ * Returns NULL if the verb has no such option. */
 static const struct cli_option *find(enum cli_verb_id verb, const char *name,
                                      size_t length, char letter)
 {
@@ -246,8 +246,8 @@ static int unknown_option(const struct parse *p, const char *typed)
                     (int)length, word, p->word);
 }
 
-/* The value that belongs to an option: what stands behind it in the same
- * word, else the next word. */
+/* Set an option from its value: the rest of the same word (`joined`), else the
+ * next word. */
 static int set_from(struct parse *p, const struct cli_option *option,
                     const char *joined)
 {
@@ -311,8 +311,8 @@ static int unexpected(const struct parse *p, const char *word)
                     name ? "'" : "");
 }
 
-/* A line that is right needs no memory: what asks for --json is known by when
- * there is none. */
+/* This allocates nothing for a valid line, so that a later failure to allocate
+ * already knows whether --json was given. */
 static int parse_operand(struct parse *p, const char *word)
 {
     const struct cli_verb *verb = &cli_verb_table[p->options->verb];
@@ -402,7 +402,8 @@ static int parse(struct parse *p)
     return r ? r : check_operands(p);
 }
 
-/* The words behind the one that was wrong: --json asks for this, too. */
+/* Look for --json also after the word that was wrong, so that the error is
+ * printed as JSON. */
 static void look_for_json(struct parse *p)
 {
     for (; p->at < p->argc && strcmp(p->argv[p->at], "--") != 0; p->at++) {

@@ -7,8 +7,9 @@
 
 #include "src/cli/options.h"
 
-/* Fills the options from argv. 0, or the exit code after having said what is
- * wrong; is_json is right in either case. The strings stay argv's. */
+/* Fills the options from argv. Returns 0, or the exit code after having said
+ * what is wrong; is_json is set correctly in either case. The strings stay
+ * argv's. */
 int cli_parse(int argc, char **argv, struct cli_options *ret_options);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs for a lock that no process of ours holds. `acquire NAME`: a lock
- * which nobody would know the token of is no lock, so it is given back when
- * stdout or --token-file cannot take it; else it outlives this process by its
- * lease. `renew NAME` and `release NAME`: done, or not yours any more, and
- * then who has it now. The token file is removed before the lock is let go of,
- * because the next holder may write the same file at once; it comes back if
- * the store does not confirm. `break NAME`: nobody breaks by accident: one of
- * --fence, --stale and --force is demanded, and without it the answer is the
- * holder and the exact line to paste. Thread: main.
+ * The verbs for a lock that is held by its token alone, not by a process of
+ * ours. `acquire NAME` gives the lock back when stdout or --token-file cannot
+ * take the token, because nobody could release it then; otherwise the lock
+ * outlives this process by its lease. `renew NAME` and `release NAME` succeed,
+ * or say that the lock is no longer yours and who holds it now. release removes
+ * the token file before it releases the lock, because the next holder may write
+ * the same file at once; it restores the file if the store does not confirm.
+ * `break NAME` demands one of --fence, --stale and --force, so that nobody
+ * breaks by accident; without one it names the holder and the exact line to
+ * paste. Thread: main.
  */
 #include "src/cli/claim.h"
 #include "src/cli/clock.h"
@@ -23,7 +24,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The handle is done with it, so by token. If it is lost by now, so be it. */
+/* The hf_lock is detached, so the lock is adopted again by its token. If it was
+ * lost meanwhile, there is nothing to give back. */
 static void give_back(const struct cli_grant *g)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
@@ -85,7 +87,7 @@ static int deliver(const struct cli_grant *g)
     int64_t left_ms;
     int r;
 
-    /* Before it is detached, for then it has no time that remains. */
+    /* Read the remaining time before detaching: a detached lock has none. */
     end_ns = cli_boot_ns() + hf_remaining_ms(g->claim.lock) * CLI_NS_PER_MS;
     add_answer(&text, g);
     r = hf_detach(g->claim.lock, &err);
@@ -126,7 +128,7 @@ struct breaking {
     struct cli_store store;
     hf_client *client;
     hf_caps_info caps;
-    hf_info *info; /* the lock as it was before */
+    hf_info *info; /* the lock before the break */
 };
 
 static int answer(const struct breaking *b, bool is_broken, const char *text)
@@ -183,7 +185,7 @@ static int ask_which(const struct breaking *b)
     return cli_fail(CLI_EXIT_USAGE, "break: %s", line.data);
 }
 
-/* Break the grant with that fence, 0: whatever is held. */
+/* Break the grant with that fence; 0 breaks whatever is held. */
 static int break_fence(const struct breaking *b, uint64_t fence)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -237,7 +239,7 @@ static bool is_stale(const hf_info *one)
     return hf_info_holder_lives(one) == 0 || hf_info_remaining_ms(one) == 0;
 }
 
-/* Of several holders all that are gone; the last one's break is the answer. */
+/* Break every holder that is gone; the last break's outcome is the answer. */
 static int break_stale(const struct breaking *b)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -310,7 +312,8 @@ int cli_break(const struct cli_options *o)
     return r;
 }
 
-/* What a lock that is let go of lives on if the store then is gone. */
+/* release adopts with this lease: it is how long the lock stays taken if the
+ * store goes away before the release. */
 #define RELEASE_LEASE_MS 10000
 
 struct owned {
@@ -329,7 +332,8 @@ static int fail(const struct owned *own, int status)
                     own->err.text[0] ? own->err.text : hf_strstatus(status));
 }
 
-/* {"renewed":true, and the lock as it is now}; needs one more look. */
+/* Print {"renewed":true, then the lock as it is now, which needs one more read
+ * of the store. */
 static int answer_json(struct owned *own, const hf_info *info, bool is_done)
 {
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `cell get|put|delete|update KEY`: where a value comes from and goes to, and
- * what is told of it. That no change overwrites another unseen is the
- * library's. The command of an update is fed both ways at once, so that one
- * that writes before it has read all does not wait for ever, nor do we for one
- * that does not read. It has our stderr and our process group, so that Ctrl-C
- * reaches it. Thread: main.
+ * `cell get|put|delete|update KEY`: where a value comes from, where it goes and
+ * what is said about it. The library sees to it that no change overwrites
+ * another unseen. The command of an update is written to and read from at the
+ * same time, so that neither side waits for ever: not a command that writes
+ * before it has read all, nor we for a command that does not read. It has our
+ * stderr and our process group, so that Ctrl-C reaches it. Thread: main.
  */
 #include "include/holdfast-cell.h"
 #include "src/cli/channel.h"
@@ -28,13 +28,13 @@
 #include <unistd.h>
 
 struct filter {
-    const char *from; /* what it is yet to read */
+    const char *from; /* what the command has yet to read */
     size_t left;
-    char *to; /* what it has written */
+    char *to; /* what the command has written */
     size_t done;
     size_t room;
-    int in;  /* −1: it has all */
-    int out; /* −1: it wrote all */
+    int in;  /* -1: all is written to the command */
+    int out; /* -1: the command closed its output */
     bool is_too_long;
 };
 
@@ -74,7 +74,7 @@ static void talk(struct filter *f)
         struct pollfd fds[2] = {{f->in, POLLOUT, 0}, {f->out, POLLIN, 0}};
 
         if (poll(fds, 2, -1) < 0) {
-            continue; /* a signal */
+            continue; /* interrupted by a signal */
         }
         if (fds[0].revents != 0) {
             ssize_t n = write(f->in, f->from, f->left);
@@ -83,7 +83,7 @@ static void talk(struct filter *f)
                 f->from += n;
                 f->left -= (size_t)n;
             }
-            /* EPIPE: it wants no more. */
+            /* EPIPE: the command reads no more. */
             if (f->left == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 close_end(&f->in);
             }
@@ -94,7 +94,8 @@ static void talk(struct filter *f)
     }
 }
 
-/* With these as its stdin and stdout. 0, or an errno. */
+/* Start the command with `in` and `out` as its stdin and stdout. Returns 0, or
+ * an errno. */
 static int spawn(char **command, int in, int out, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t ends;
@@ -143,10 +144,10 @@ static int fail_start(const char *command, int error)
                     "cell: %s: %s", command, strerror(error));
 }
 
-/* Run it with *length bytes of `bytes` as its input; its output replaces them,
- * `room` bytes at most. 0; or its exit code, 128 + the signal that ended it,
- * 126 or 127 if it can't be run, 64 if it writes more; the last three are said.
- */
+/* Run the command with *length bytes of `bytes` as its input; its output
+ * replaces them, `room` bytes at most. Returns 0, or its exit code, or 128 +
+ * the signal that ended it, or 126 or 127 if it cannot be run, or 64 if it
+ * writes more; the last three are reported here. */
 static int pass_through(char **command, char *bytes, size_t *length,
                         size_t room)
 {
@@ -188,7 +189,8 @@ static int pass_through(char **command, char *bytes, size_t *length,
     return r;
 }
 
-/* Of a callback that wants no change; the library has none that high. */
+/* Returned by a callback to make no change; no status of the library is this
+ * high. */
 #define STOPPED 1000
 
 struct work {
@@ -196,9 +198,9 @@ struct work {
     struct cli_store store;
     hf_client *client;
     hf_error err;
-    int exit;      /* of a callback that stopped */
-    char *value;   /* to put */
-    size_t length; /* HF_CELL_NONE: delete it */
+    int exit;      /* exit code of a callback that returned STOPPED */
+    char *value;   /* the value to put */
+    size_t length; /* HF_CELL_NONE: delete the value */
     uint64_t version;
     bool is_changed;
 };
@@ -209,7 +211,7 @@ static int fail(const struct work *w, int r)
                     w->options->name, w->err.text);
 }
 
-/* ---- told */
+/* ---- output */
 
 static void add_base64(struct cli_text *text, const char *value, size_t length)
 {
@@ -286,7 +288,8 @@ static int answer_json(const struct work *w, const hf_cell *cell, int code)
     return r ? cli_exit_of(r) : cli_output(&text, code);
 }
 
-/* What strangers wrote moves no cursor: line by line, cleaned. */
+/* Clean a value line by line, so that its control characters cannot move the
+ * terminal's cursor. */
 static void add_cleaned(struct cli_text *text, const char *value, size_t length)
 {
     size_t at = 0;
@@ -339,7 +342,7 @@ static int get(struct work *w)
 static int read_input(struct work *w)
 {
     w->value = cli_alloc(HF_CELL_MAX + 1);
-    /* What main() opened in its place. */
+    /* main() opens a placeholder, with FD_CLOEXEC, where stdin was closed. */
     if ((fcntl(STDIN_FILENO, F_GETFD) & FD_CLOEXEC) != 0) {
         return cli_fail(CLI_EXIT_USAGE,
                         "cell put: stdin is closed; it is to have the value");
@@ -368,7 +371,7 @@ static int replace(void *arg, char *value, size_t *length)
     struct work *w = arg;
 
     if (w->length == HF_CELL_NONE && *length == HF_CELL_NONE) {
-        w->exit = CLI_EXIT_NO; /* there is nothing to delete */
+        w->exit = CLI_EXIT_NO; /* the cell has no value to delete */
         return STOPPED;
     }
     if (w->length != HF_CELL_NONE) {
@@ -436,8 +439,8 @@ static int delete (struct work *w)
 
 static int update(struct work *w)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* of a filter that does not read */
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would not tell its end */
+    (void)signal(SIGPIPE, SIG_IGN); /* the filter may not read all */
+    (void)signal(SIGCHLD, SIG_DFL); /* if ignored, waitpid() fails */
     (void)setenv("HOLDFAST_CELL", w->options->name, 1);
     return change(w, filter);
 }

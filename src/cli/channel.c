@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a message travels between wrapper and guardian: one packet of a
+ * How a message travels between wrapper and guardian: as one packet of a
  * SEQPACKET socket, so that it arrives whole or not at all. Nothing here
- * blocks: a wrapper that is stopped must not hold up its guardian. The moments
- * around a deadline D: TERM at D - margin - grace and KILL at D - margin; with
- * --on-lost kill no TERM, with ignore neither. And the variables of the
- * command (`help run` explains them): the password of the store is ours alone,
- * and goes on to no command that did not ask for it. Thread: main of either
- * process; the moments any.
+ * blocks, because a stopped wrapper must not hold up its guardian. For a
+ * deadline D, TERM is due at D - margin - grace and KILL at D - margin; with
+ * --on-lost kill there is no TERM, with ignore neither. The command's variables
+ * are here, too (`help run` explains them): the store's password is removed
+ * unless the command asked for it. Thread: main of either process; the
+ * functions of time: any.
  */
 #include "src/cli/channel.h"
 #include "src/cli/clock.h"
@@ -59,8 +59,8 @@ void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
     end(text);
 }
 
-/* A renewal comes at a third of the lease and is tried again each twelfth:
- * a sixth for the grace leaves two more tries before TERM. */
+/* A renewal is sent at a third of the lease and retried each twelfth: a grace
+ * of a sixth leaves two more tries before TERM. */
 #define GRACE_PART 6
 #define MARGIN_MS  250
 
@@ -113,7 +113,7 @@ int64_t cli_limits_first_ns(const struct cli_limits *limits,
                : cli_limits_last_ns(limits, deadline_ns);
 }
 
-/* A URL has at most 4096 bytes, a name 255. */
+/* The payload fits: a URL has at most 4096 bytes, a name 255. */
 #define PACKET_MAX 16384
 
 union control {
@@ -170,8 +170,8 @@ int cli_channel_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
     return send_packet(fd, &packet);
 }
 
-/* Descriptors that come with it stay open and are not looked at: it is enough
- * that this process has them. */
+/* Descriptors that come with the message stay open and are not used: it is
+ * enough that this process has them. */
 int cli_channel_receive(int fd, struct cli_channel_message *ret_message)
 {
     union control control = {{0}};
@@ -186,8 +186,8 @@ int cli_channel_receive(int fd, struct cli_channel_message *ret_message)
 
     do {
         n = recvmsg(fd, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        /* A side that ended with a message unread resets the connection:
-         * that error comes once, before the last words it sent. */
+        /* A side that exits with a message unread resets the connection: that
+         * error comes once, before the last messages it sent. */
     } while (n < 0 && errno == ECONNRESET);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides in what state the command is born: its group, the caller's signal
- * mask and dispositions, no descriptor of ours. A pipe that closes at exec
- * tells a command that could not be started from one that ended with 127. The
- * foreground is given only while it is ours, and taken back only from the
- * group it was given to. The interrupt listener, which joins the command's
- * group to hear Ctrl-C, counts only the terminal's own SIGINT, not one that a
- * program sends to its group; it is killed with the group and holds nothing
- * that outlives it.
- * The guardian gets the processor before all that is not real-time, where the
- * user may (root, or by ulimit -r): among a thousand processes that want to
- * run it would else have a thousandth. A nice value is not enough: it counts
- * among the processes of one session only, where the kernel groups them so.
+ * Decides in what state the command starts: its group, the caller's signal mask
+ * and dispositions, no descriptor of ours. A pipe that closes at exec tells a
+ * command that could not be started from one that ended with 127. The
+ * foreground is given only while it is ours, and taken back only from the group
+ * it was given to. The interrupt listener joins the command's group to hear
+ * Ctrl-C. It counts only the terminal's own SIGINT, not one that a program
+ * sends to its group; it is killed with the group and holds nothing that
+ * outlives it.
+ * The guardian takes the processor before every process that is not real-time,
+ * where the user may (root, or by ulimit -r): among a thousand runnable
+ * processes it would otherwise get a thousandth. A nice value is not enough,
+ * because where the kernel groups sessions it counts within one session only.
  * Thread: as child.h.
  */
 #include "src/cli/child.h"
@@ -38,13 +38,14 @@ void cli_priority_raise(struct cli_priority *ret_before)
         !sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
 }
 
-/* In a child: as it was before. */
+/* Restore the earlier priority, in a child. */
 static void priority_restore(const struct cli_priority *before)
 {
     if (before->is_raised) {
         (void)sched_setscheduler(0, before->policy, &before->param);
         (void)setpriority(PRIO_PROCESS, 0, before->nice);
-        /* A real-time process has none, and its children neither. */
+        /* A real-time process has no timer slack, and its children inherit
+         * none. */
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)before->slack_ns);
     }
 }
@@ -52,7 +53,7 @@ static void priority_restore(const struct cli_priority *before)
 static const int forwarded[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 
-/* A child that nobody waits for would vanish without its status. */
+/* While SIGCHLD is ignored a child's exit status is discarded. */
 static bool stop_ignoring_children(void)
 {
     struct sigaction now;
@@ -81,8 +82,8 @@ int cli_signals_setup(struct cli_signals *signals)
         }
     }
     blocked = wanted;
-    /* Taking the terminal back from behind, and a stderr that is gone, must
-     * not stop or end who renews. */
+    /* Taking the terminal back from the background, or writing to a closed
+     * stderr, must not stop or end the wrapper, which renews the lock. */
     (void)sigaddset(&blocked, SIGTTOU);
     (void)sigaddset(&blocked, SIGTTIN);
     (void)sigaddset(&blocked, SIGPIPE);
@@ -245,8 +246,8 @@ void cli_interrupt_listener_stop(struct cli_interrupt_listener *listener)
     listener->fd = -1;
 }
 
-/* A command that misses one of them is not started: it would take the lock
- * for another, or write without its fence. */
+/* A command that lacks one of the variables is not started: it would take its
+ * lock for another, or write without its fence. */
 static bool set_environment(const struct cli_child_plan *plan)
 {
     char *entry = plan->environment;
@@ -271,7 +272,7 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
     if (plan->is_foreground) {
         cli_terminal_give(plan->terminal, getpid());
     }
-    /* The last rope: whatever ends the guardian ends the command. */
+    /* The kernel kills the command whatever ends the guardian. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(127);
