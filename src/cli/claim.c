@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the lock is got: which wishes contradict each other, how options of the
- * command become options of the library, how several names are one lock; then
- * one attempt, whose failures are final (the store is down, the name is
- * wrong), and, when somebody holds it, a wait that outlives an outage of the
- * store. The library blocks and the main thread must not, for it forwards
- * signals: nothing else in the command makes threads. Thread: main checks,
- * starts and looks, the claim's own thread does the rest.
+ * How the lock is acquired: which options contradict each other, how options of
+ * the command become options of the library, how several names become one lock.
+ * First there is one attempt, whose failures are final (the store is down, the
+ * name is invalid); if the lock is held, a wait follows that survives an outage
+ * of the store. The library blocks and the main thread must not, because it
+ * forwards signals; nothing else in the command makes threads. Thread: main
+ * checks, starts and looks; the claim's own thread does the rest.
  */
 #include "src/cli/claim.h"
 #include "src/cli/clock.h"
@@ -110,7 +110,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Gives how many. */
+/* Sort all names; returns their number. */
 static int sort(const struct cli_options *o, const char **ret_names)
 {
     int n = cli_names_count(o);
@@ -146,7 +146,7 @@ int cli_names_check(const struct cli_options *o)
     return 0;
 }
 
-/* Acquire all of them. As hf_acquire(). */
+/* Acquire all names; returns like hf_acquire(). */
 static int names_acquire(const struct cli_options *o, hf_client *client,
                          const hf_acquire_opts *opts, hf_lock **ret_lock,
                          hf_error *err)
@@ -163,7 +163,7 @@ static int names_acquire(const struct cli_options *o, hf_client *client,
     return hf_acquire_many(client, names, n, opts, ret_lock, err);
 }
 
-/* Clocks differ. */
+/* Allowance for wall clocks that differ. */
 #define SLACK_US INT64_C(60000000)
 
 static bool is_ours(const hf_info *info)
@@ -177,9 +177,10 @@ static bool is_ours(const hf_info *info)
     return hf_info_pid(info) == getpid() && holder && !strcmp(holder, host);
 }
 
-/* While one of several is waited for, those before it are held by ourselves. Of
- * one all is told but a grant that came too late and is just being given back;
- * pids repeat in containers, so an older one is another's. */
+/* While we wait for one of several names, we hold the earlier ones ourselves.
+ * For a single name our own grant is only ignored if it is recent: it came too
+ * late and is being given back. Pids repeat in containers, so an older grant
+ * with our pid is another process's. */
 static bool is_in_way(const hf_info *info, int n, int64_t since_us)
 {
     if (hf_info_presence(info) != HF_HELD_BY) {
@@ -238,7 +239,7 @@ void cli_names_json(struct cli_text *text, const hf_lock *lock)
     cli_text_add(text, "]");
 }
 
-/* 0: starts are not counted. */
+/* How long a start counts; 0: starts are not counted. */
 static int64_t once_ms(const struct cli_options *o)
 {
     return o->once_ms > 0 ? o->once_ms : o->once_key ? HF_FOREVER : 0;
@@ -281,7 +282,8 @@ int cli_lock_options_check(const struct cli_options *o)
     return 0;
 }
 
-/* Whom it keeps out ends with us, and nobody else comes. */
+/* A lock that reaches this process alone is useless: it ends with the process
+ * and excludes no other. */
 static bool is_vain(const struct cli_options *o, const hf_caps_info *caps)
 {
     return caps->reach == HF_REACH_PROCESS &&
@@ -299,8 +301,9 @@ static int refuse_vain(const struct cli_options *o, hf_error *err)
     return HF_EUNSAFE;
 }
 
-/* Does it fit the store: does a lock there exclude anybody, and may it have
- * the lease of all grants there? HF_OK, or a status and why. */
+/* Check the options against the store: a lock there must exclude other
+ * processes, and the lease must be one that the store can give. Returns HF_OK,
+ * or a status with the reason in `err`. */
 static int options_fit(const struct cli_options *o, const hf_caps_info *caps,
                        hf_error *err)
 {
@@ -312,7 +315,7 @@ static int options_fit(const struct cli_options *o, const hf_caps_info *caps,
         return refuse_vain(o, err);
     }
     if (!caps->lease_ms || o->verb == CLI_ACQUIRE) {
-        return HF_OK; /* what it is refused for, the library says */
+        return HF_OK; /* the library itself reports any refusal */
     }
     if (cli_option_given(o, "lease") && o->lease_ms != caps->lease_ms) {
         what = "leave out --lease, or set session_timeout= in the URL";
@@ -339,7 +342,7 @@ int64_t cli_lock_options_wait_ms(const struct cli_options *o)
     return o->is_try ? 0 : o->wait_ms;
 }
 
-/* All but wait_ms and cancel. */
+/* Fill in all options but wait_ms and cancel. */
 static void fill_options(const struct cli_options *o, hf_acquire_opts *ret_opts)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
@@ -379,7 +382,7 @@ void cli_lock_options_settle(const struct cli_options *o, hf_lock *lock,
     }
 }
 
-/* Between two attempts while the store does not answer. */
+/* Pause between two attempts while the store does not answer. */
 #define OUTAGE_PAUSE_MS 1000
 
 static void enter(struct cli_claim *claim, enum cli_claim_phase phase)
@@ -392,7 +395,7 @@ static void enter(struct cli_claim *claim, enum cli_claim_phase phase)
     (void)n;
 }
 
-/* What is left of the patience; HF_FOREVER stays. */
+/* The time left to wait; HF_FOREVER stays. */
 static int64_t left_ms(const struct cli_claim *claim)
 {
     int64_t spent_ms = (cli_boot_ns() - claim->started_ns) / CLI_NS_PER_MS;
@@ -429,7 +432,8 @@ static int wait_for_it(struct cli_claim *claim)
             return r;
         }
         cli_log_outage(claim->err.text);
-        /* A cancel makes the next attempt end at once. */
+        /* This pause cannot be cancelled, but a cancel makes the next attempt
+         * return at once. */
         (void)poll(NULL, 0, OUTAGE_PAUSE_MS);
     }
 }
@@ -546,7 +550,7 @@ void cli_claim_finish(struct cli_claim *claim)
     while (cli_claim_look(claim) < CLI_CLAIM_HELD) {
         (void)poll(&change, 1, -1);
     }
-    /* One that was detached is not ours any more. */
+    /* A detached lock belongs to its token now. */
     if (hf_state(claim->lock) != HF_STATE_DETACHED) {
         (void)!hf_release(claim->lock, NULL);
     }

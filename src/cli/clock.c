@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nothing else in the command reads a clock or arms a timer. And how a
- * duration is read and written; which an option may have is the option
- * table's. Thread: any.
+ * Only this file of the command reads a clock or arms a timer. It also parses
+ * and formats durations; the option table says which ones an option takes.
+ * Thread: any.
  */
 #include "src/cli/clock.h"
 
@@ -82,7 +82,7 @@ static const struct unit {
 
 #define UNITS (sizeof units / sizeof *units)
 
-/* Digits, and perhaps a fraction, in thousandths. */
+/* Read digits and an optional fraction, as thousandths. */
 static bool read_number(const char **p, bool *ret_is_whole,
                         int64_t *ret_thousandths)
 {
@@ -137,7 +137,8 @@ bool cli_duration_parse(const char *text, int64_t *ret_ms)
         int64_t value;
         size_t unit;
 
-        /* Seconds alone may have a fraction, as in a URL. */
+        /* A fraction is only allowed in a bare number of seconds, as in
+         * a URL. */
         if (!read_number(&text, &is_whole, &value) || (!is_whole && *text)) {
             return false;
         }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How words reach stderr, and JSON the descriptor of --json-fd. --json turns
- * all text on stderr into JSON lines, --json-fd adds JSON elsewhere and leaves
- * the text; every JSON object has event, time and name. While the lock is held
- * or awaited a line that finds no room is dropped, for nothing may wait for
- * its reader; the last words of the wrapper wait for a while.
- * The flag for not waiting belongs to the open file, which we share with the
- * command, and must not be set there; so a pipe or a terminal is opened a
- * second time. Where that is denied (after su, stderr may be somebody else's)
- * a pipe can still be asked by splice(), which has a flag for each call, and a
- * terminal by its other name. Of a plain file there must be no second one: it
- * has the position. Thread: any.
+ * How text reaches stderr, and JSON the descriptor of --json-fd. --json turns
+ * all text on stderr into JSON lines; --json-fd writes JSON elsewhere and
+ * leaves the text. Every JSON object has event, time and name. While the lock
+ * is held or awaited a line that does not fit at once is dropped, because the
+ * wrapper must not wait for its reader; its last lines wait for a while.
+ * O_NONBLOCK belongs to the open file, which we share with the command, so it
+ * must not be set there; a pipe or a terminal is opened a second time instead.
+ * Where that is denied (after su, stderr may belong to another user) splice(),
+ * which has a flag for each call, writes to a pipe without blocking, and
+ * /dev/tty opens the terminal. A plain file is not reopened, because the file
+ * position belongs to the open file. Thread: any.
  */
 #include "src/cli/event.h"
 #include "src/cli/clock.h"
@@ -32,9 +32,9 @@
 #include <unistd.h>
 
 enum cli_writer_kind {
-    CLI_WRITER_PLAIN,  /* a file: a write ends by itself */
-    CLI_WRITER_OWN,    /* our own open file, which does not block */
-    CLI_WRITER_SOCKET, /* of the caller's, as all below */
+    CLI_WRITER_PLAIN,  /* a plain file: a write does not block for long */
+    CLI_WRITER_OWN,    /* an open file of our own, with O_NONBLOCK */
+    CLI_WRITER_SOCKET, /* the caller's own open file, as those below */
     CLI_WRITER_PIPE,
     CLI_WRITER_OTHER
 };
@@ -58,7 +58,8 @@ static int reopen(int fd)
     return own;
 }
 
-/* Before the first thread. `fd` stays open and as it was. */
+/* Choose how to write to `fd`, before the first thread starts. `fd` itself
+ * stays open and unchanged. */
 static void writer_open(struct cli_writer *writer, int fd)
 {
     struct stat st;
@@ -81,7 +82,8 @@ static void writer_open(struct cli_writer *writer, int fd)
     }
 }
 
-/* Through a pipe of our own, for pages are moved from pipe to pipe. */
+/* Splice through a pipe of our own, because splice() moves pages
+ * between pipes. */
 static long try_splice(int fd, const char *bytes, size_t length)
 {
     int ends[2];
@@ -106,8 +108,8 @@ static bool has_room(int fd, int ms)
     return poll(&room, 1, ms) == 1;
 }
 
-/* Write what can be written at once; the number of bytes, or -1 and errno,
- * EAGAIN if there is no room. Never blocks. */
+/* Write what can be written at once. Returns the number of bytes, or -1 and
+ * errno, EAGAIN if there is no room. Never blocks. */
 static long writer_try(const struct cli_writer *writer, const char *bytes,
                        size_t length)
 {
@@ -129,7 +131,7 @@ static long writer_try(const struct cli_writer *writer, const char *bytes,
     return write(writer->fd, bytes, length);
 }
 
-/* Wait for room. */
+/* Wait for room in the writer for at most `ms`. */
 static void writer_wait(const struct cli_writer *writer, int ms)
 {
     (void)has_room(writer->fd, ms);
@@ -138,7 +140,7 @@ static void writer_wait(const struct cli_writer *writer, int ms)
 #define LINE_SIZE  8192
 #define EVENT_SIZE 4096
 
-/* Write all of it, or give up quietly: nobody listens any more. */
+/* Write all of the text, or give up quietly: its reader is gone. */
 static void write_all(int fd, const char *text)
 {
     size_t left = strlen(text);
@@ -157,12 +159,12 @@ static void write_all(int fd, const char *text)
     }
 }
 
-/* All that is said at the end, together. */
+/* How long all the lines at the end may wait together. */
 #define PATIENCE_MS 5000
 
 /* Set once, before the first thread and the first fork. */
 static struct {
-    bool is_set_up; /* events go where the options say */
+    bool is_set_up; /* cli_event_setup() has been called */
     const char *name;
     struct cli_writer text;
     struct cli_writer json;
@@ -172,18 +174,17 @@ static struct {
     bool is_terminal;
 } out = {.text = {STDERR_FILENO, CLI_WRITER_OTHER}};
 
-/* Until then a line waits for its reader. */
+/* Lines wait for their reader until this time; 0: they do not wait. */
 static _Atomic(int64_t) end_ns;
 
-/* A live line stands on the terminal and must be taken away first. */
+/* A live line is on the terminal and must be erased before the next text. */
 static atomic_bool is_drawn;
 
-/* Of the last failure. */
+/* The last failure, for cli_failed(). */
 static char *failed_line;
 static char *failed_fields;
 
-/* What failed last, for cli_output_end(): the line, and NULL or further
- * fields of JSON, beginning with a comma. Thread: main. */
+/* Remember a failure for cli_output_end(). Thread: main. */
 static void failed_by(const char *line, const char *fields)
 {
     cli_free(failed_line);
@@ -255,7 +256,8 @@ int cli_event_setup(const struct cli_options *o)
         return 0;
     }
     mode = fcntl((int)o->json_fd, F_GETFL);
-    /* Stdout that was closed is, too; see fill_standard(). */
+    /* The last test also finds a stdout that was closed; see
+     * fill_standard(). */
     if (!o->json_fd || mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
         out.is_json = false;
         return cli_fail(CLI_EXIT_USAGE,
@@ -278,8 +280,8 @@ void cli_event_be_patient(bool is_patient)
     }
 }
 
-/* All of it, or none, or, where a line is longer than what a pipe takes at
- * once, a part. */
+/* Write all of the line or nothing; only a line longer than a pipe takes at
+ * once may be cut. */
 static void put(const struct cli_writer *writer, const struct cli_text *text)
 {
     size_t done = 0;
@@ -354,7 +356,7 @@ bool cli_event_is_live(void)
     return out.is_terminal && !out.is_silent;
 }
 
-/* Bytes of the line that fit into the terminal's width. */
+/* How many bytes of the line fit into the terminal's width. */
 static size_t fitting(const char *line)
 {
     struct winsize size = {0};
@@ -393,7 +395,8 @@ void cli_event_live(const char *line)
     put(&out.text, &text);
 }
 
-/* A store that comes and goes is one outage. */
+/* An outage is said again only after this time: a store that comes and goes is
+ * one outage. */
 #define PAUSE_MS 60000
 
 void cli_log_outage(const char *why)
@@ -421,7 +424,7 @@ void cli_log(void *arg, hf_level level, const char *line)
         [HF_LOG_INFO] = "info",
         [HF_LOG_DEBUG] = "debug",
     };
-    /* Told in our own words. */
+    /* The command reports these events itself, in its own words. */
     static const char lost[] = "event=lost ";
     static const char takeover[] = "event=takeover ";
     static const char outage[] = "event=outage result=";

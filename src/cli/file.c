@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a file is written so that it appears whole: under another name first,
- * which no other process can choose, for two containers may have the same pid
- * and share a folder. What is there already is replaced if it is a plain file,
- * which may be left over from a script that was killed; a rename over a
- * device, a fifo or a link would take away what others use. And where a token
- * is read. Thread: main.
+ * How a file is written so that it appears whole: first under another name,
+ * which no other process can choose, since two containers may share a folder
+ * and have the same pid. An existing plain file is replaced, because it may be
+ * left over from a script that was killed; a device, a fifo or a link is not,
+ * because a rename would take it away from others who use it. The token of a
+ * detached grant is read here, too. Thread: main.
  */
 #include "src/cli/file.h"
 #include "src/cli/clock.h"
@@ -34,7 +34,7 @@ static char *folder_of(const char *path)
     return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* What the path is, if that must not be replaced, else NULL. */
+/* Name what the path is if it must not be replaced, else NULL. */
 static const char *find_foreign(const char *path)
 {
     struct stat st;
@@ -75,8 +75,8 @@ int cli_atomic_file_check(const char *option, const char *path)
     return 0;
 }
 
-/* Give the draft that name; false and errno: EEXIST where something else than
- * a plain file has it. */
+/* Rename the draft to `path`. Returns false and errno, EEXIST where the path is
+ * something else than a plain file. */
 static bool atomic_file_replace(const char *draft, const char *path)
 {
     if (find_foreign(path)) {
@@ -114,7 +114,8 @@ void cli_atomic_file_write(const char *option, const char *path,
     }
 }
 
-/* With the writer of a pipe, who may have to ask for a password. */
+/* How long to wait for the writer of a pipe, who may have to type a
+ * password. */
 #define PATIENCE_MS 60000
 
 static const char digits[] = "0123456789abcdef";
@@ -138,9 +139,8 @@ static int malformed(const struct cli_options *o, const char *from)
                     verb_of(o), from);
 }
 
-/* As read(2); where nothing is there yet its writer is waited for, but not for
- * ever. A fifo whose writer is late reads as one at its end, but polls as one
- * that waits. */
+/* Like read(2), but wait until end_ns for a writer that has sent nothing yet. A
+ * fifo without a writer reads as if at its end, but poll() waits for one. */
 static ssize_t read_by(int64_t end_ns, int fd, char *buf, size_t size)
 {
     struct pollfd in = {fd, POLLIN, 0};
@@ -175,7 +175,8 @@ static ssize_t read_whole(int fd, char *buf, size_t size)
     return n < 0 ? -1 : (ssize_t)length;
 }
 
-/* Up to size - 1 bytes; how many, or -1 and errno. */
+/* Read up to size - 1 bytes of the file. Returns their number, or -1
+ * and errno. */
 static ssize_t load(const char *path, char *buf, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -267,7 +268,7 @@ int cli_token_write(const struct cli_options *o, const char *token,
         is_written && (may_replace ? atomic_file_replace(draft, o->token_file)
                                    : !link(draft, o->token_file));
     code = errno;
-    /* After a rename there is none. */
+    /* A rename already removed the draft. */
     (void)unlink(draft);
     errno = code;
     return is_written ? 0 : -1;
