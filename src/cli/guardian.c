@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides when the command must end, from three facts: the safe deadline D
- * that the wrapper last told, the life of the wrapper, and the wrapper's
- * word. At D - margin - grace all get TERM, at D - margin KILL, unless
+ * Decides when the command must end, from three facts: the last safe deadline D
+ * that the wrapper told, whether the wrapper lives, and the wrapper's messages.
+ * At D - margin - grace all processes get TERM, at D - margin KILL, unless
  * --on-lost says otherwise; when the wrapper dies, KILL at once; after
- * --max-run TERM, and KILL after the grace. What the command leaves behind is
- * ended like the command, and the guardian holds the lock's descriptors until
- * waitpid() says that nobody is left. It sits in a process group of its own and
- * blocks every signal, so that nothing typed at a terminal reaches it. It waits
- * for nobody: not for exec, not for a reader of its words, and it acts first
- * and speaks then. Whatever the command does, however many it starts or leaves
- * to be reaped, each turn is short: no loop here goes on past its timer, nor a
- * round of KILL past a fifth of a second, but where the kernel lists no
- * children. Thread: main of the guardian, which has no other.
+ * --max-run TERM, and KILL after the grace. Processes that the command leaves
+ * behind are ended like the command; the guardian keeps the lock's descriptors
+ * until waitpid() says that no process is left. It blocks every signal in a
+ * process group of its own, so that nothing typed at a terminal reaches it. It
+ * waits neither for exec nor for a reader of its messages, and acts before it
+ * reports. Every turn is short, however many processes the command starts or
+ * leaves to be reaped: no loop runs past its timer, nor a round of KILL past a
+ * fifth of a second, except where the kernel lists no children. Thread: main of
+ * the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
 #include "src/cli/channel.h"
@@ -28,22 +28,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What ends by itself when the command ended (a tee on its pipe) may. */
+/* The time that other processes (a tee on the command's pipe) have to end by
+ * themselves after the command ended. */
 #define LINGER_MS 500
-/* Between two rounds of KILL: while some die, for who dies may have forked;
- * when nobody did; and after so many of those, when all who are left may not
- * be signalled, or are stuck in the kernel. */
+/* Pauses between two rounds of KILL: the first while processes die, since one
+ * that dies may have forked; the second when none died; the last after SWEEPS
+ * such rounds, when all that are left may not be signalled or are stuck in the
+ * kernel. */
 #define SWEEP_FAST_MS 1
 #define SWEEP_MS      20
 #define SWEEPS        100
 #define SWEEP_SLOW_MS 500
-/* What one turn takes of the dead, and of the wrapper's words: all that its
- * socket has room for, since of the deadlines told the last one counts. */
+/* The most dead children, and the most messages, that one turn takes. The
+ * socket holds fewer messages, so all are read: the last deadline counts. */
 #define REAP_MAX 256
-/* And who makes orphans without end does not wake us for each. */
+/* The pause after an orphan was reaped, so that a command that makes orphans
+ * without end does not wake us for each. */
 #define REAP_PAUSE_MS 3
 #define MESSAGE_MAX   1024
-/* Two Ctrl-C that belong together. */
+/* Two Ctrl-C within this time kill the command. */
 #define DOUBLE_MS 5000
 
 struct guardian {
@@ -54,20 +57,21 @@ struct guardian {
     struct cli_priority before;
     int channel;
     int timer;
-    int report; /* exec has not answered yet; else -1 */
+    int report; /* the pipe that reports exec, until it answered; then -1 */
     pid_t child;
     int64_t deadline_ns;
-    int64_t over_ns;      /* --max-run is over; INT64_MAX: no such moment */
-    int64_t kill_ns;      /* KILL is due; INT64_MAX: not yet known */
-    int64_t linger_ns;    /* what is left is named and gets TERM */
-    int64_t interrupt_ns; /* the last Ctrl-C */
-    int64_t sweep_ns;     /* the next round of KILL */
-    int64_t conts;        /* that the wrapper had us pass on */
-    int sweeps;           /* rounds in which nobody died */
-    bool is_behind;       /* more of the dead are to be reaped */
+    int64_t over_ns;      /* when --max-run is over; INT64_MAX: no limit */
+    int64_t kill_ns;      /* when KILL is due; INT64_MAX: not yet known */
+    int64_t linger_ns;    /* when the remaining processes are named and get TERM
+                           */
+    int64_t interrupt_ns; /* time of the last Ctrl-C */
+    int64_t sweep_ns;     /* time of the next round of KILL */
+    int64_t conts;        /* SIGCONTs passed on for the wrapper */
+    int sweeps;           /* rounds in which no process died */
+    bool is_behind;       /* more dead children are to be reaped */
     bool is_reaping;      /* the last turn reaped an orphan */
-    bool is_asked;        /* all got TERM because of the deadline */
-    bool is_let_go;       /* lost, and left running: --on-lost ignore */
+    bool is_asked;        /* all processes got TERM because of the deadline */
+    bool is_let_go;       /* lost, but left running: --on-lost ignore */
     bool is_killing;
     bool is_exited;
     bool is_stopped;
@@ -90,7 +94,7 @@ static void tell(const struct guardian *g, enum cli_news kind, int number)
     (void)cli_channel_send(g->channel, (int)kind, number, 0);
 }
 
-/* Nothing of the command is left. */
+/* End: no process of the command is left. */
 static void end(struct guardian *g)
 {
     g->is_done = true;
@@ -114,7 +118,7 @@ static bool is_ignoring(const struct guardian *g)
     return g->plan->limits.on_lost == CLI_ON_LOST_IGNORE;
 }
 
-/* KILL waits for nothing else: what is asked of others is over by then. */
+/* The next time of KILL; a round of TERM must be over by then. */
 static int64_t next_kill_ns(const struct guardian *g)
 {
     return earlier(last_ns(g), g->kill_ns);
@@ -145,7 +149,7 @@ static void order_hook(const struct guardian *g, const char *reason)
     cli_hook_order(g->plan->hook, reason);
 }
 
-/* --on-lost ignore: it goes on beside whoever gets the lock next. */
+/* --on-lost ignore: the command goes on, beside the lock's next holder. */
 static void let_go(struct guardian *g)
 {
     if (g->is_let_go || !g->child || g->is_done) {
@@ -171,7 +175,7 @@ static void handle_lapse(struct guardian *g)
               cli_duration(g->plan->limits.grace_ms, grace));
 }
 
-/* --max-run: the lock is as good as ever, the command took too long. */
+/* --max-run: the command took too long; the lock is still held. */
 static void handle_overrun(struct guardian *g, int64_t now_ns)
 {
     char limit[CLI_DURATION_SIZE];
@@ -201,8 +205,8 @@ static void handle_time(struct guardian *g)
             sweep(g);
         }
     } else if (now_ns >= last_ns(g)) {
-        /* The last moment before the deadline; with --on-lost ignore the
-         * deadline itself. */
+        /* This is the last moment before the deadline; with --on-lost ignore it
+         * is the deadline itself. */
         tell(g, CLI_CHANNEL_LAPSED, 0);
         if (is_ignoring(g)) {
             let_go(g);
@@ -217,7 +221,7 @@ static void handle_time(struct guardian *g)
     } else if (now_ns >= g->over_ns) {
         handle_overrun(g, now_ns);
     } else if (now_ns >= g->linger_ns) {
-        /* The command ended, others did not. */
+        /* The command ended, but processes that it started did not. */
         g->linger_ns = INT64_MAX;
         g->kill_ns = earlier(g->kill_ns,
                              now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
@@ -225,7 +229,7 @@ static void handle_time(struct guardian *g)
     }
 }
 
-/* Exec succeeded, or failed: then the command is about to exit. */
+/* Read whether exec succeeded; if it failed, the child is about to exit. */
 static void take_report(struct guardian *g)
 {
     int code = g->report < 0 ? -1 : cli_child_report(g->report);
@@ -242,7 +246,8 @@ static void take_report(struct guardian *g)
     }
 }
 
-/* The number of a command that was waited for may be an orphan's by now. */
+/* Once the command was reaped its pid may be an orphan's, so is_exited is
+ * checked, too. */
 static void handle_status(struct guardian *g, pid_t pid, int status)
 {
     if (pid != g->child || g->is_exited) {
@@ -342,7 +347,7 @@ static void start_child(struct guardian *g, struct cli_channel_message *message)
     tell(g, CLI_CHANNEL_STARTED, g->child);
 }
 
-/* The order may be late: one of us was stopped. */
+/* The message may be late, because one of the two processes was stopped. */
 static void handle_start(struct guardian *g,
                          struct cli_channel_message *message)
 {
@@ -366,7 +371,7 @@ static void handle_kill(struct guardian *g, int reason)
     }
 }
 
-/* A stopped command acts on nothing until it goes on. */
+/* A stopped command gets CONT, too, because it acts on no signal before. */
 static void pass_on(const struct guardian *g, int number)
 {
     if (!g->child || g->is_done) {
@@ -397,7 +402,7 @@ static void handle_message(struct guardian *g,
         handle_kill(g, message->head.number);
         break;
     case CLI_CHANNEL_CLOSED:
-        /* The wrapper is gone, and with it whoever renews. */
+        /* The wrapper exited, so nothing renews the lock any more. */
         if (g->child && !g->is_done) {
             start_killing(g, "holdfast itself was killed");
             order_hook(g, CLI_HOOK_DIED);
@@ -427,8 +432,8 @@ static int pause_ms(const struct guardian *g)
     return g->is_behind ? 0 : g->is_reaping ? REAP_PAUSE_MS : -1;
 }
 
-/* Who was stopped for a while first learns what happened meanwhile, and only
- * then looks at the clock. */
+/* After the guardian was stopped for a while, it first reads what happened
+ * meanwhile, and only then looks at the clock. */
 static void guard(struct guardian *g)
 {
     struct pollfd fds[] = {{g->channel, POLLIN, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guardian: parent of the command, and the one who ends it in time
- * whatever becomes of the wrapper. Thread: main of the wrapper.
+ * The guardian: the command's parent, which ends the command in time whatever
+ * happens to the wrapper. Thread: main of the wrapper.
  */
 #ifndef HF_CLI_GUARDIAN_H
 #define HF_CLI_GUARDIAN_H
@@ -22,11 +22,11 @@ struct cli_guardian {
     pid_t pid;
     int channel;      /* the wrapper's end */
     uint64_t started; /* ticks since boot */
-    bool is_reaped;   /* its pid may be somebody else's */
+    bool is_reaped;   /* its pid may belong to another process by now */
 };
 
-/* Fork it. To be called while there is one thread, before the store is
- * opened. 0, or -1 and errno. */
+/* Fork the guardian, while there is one thread and before the store is opened.
+ * Returns 0, or -1 and errno. */
 int cli_guardian_start(struct cli_guard_plan *,
                        struct cli_guardian *ret_guardian);
 

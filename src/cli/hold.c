@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `hold NAME`, for shells: decides when the hold ends. Stdin is its leash:
- * what comes is dropped, and its end, or the death of who holds the other end,
- * lets go of the lock. Where there is no leash (stdin is closed, or is
- * /dev/null as in a script's background) a signal ends it. One line on stdout
- * says that the lock is held.
- * hold and acquire come to their lock with the claim, the live line and the
- * exit codes of run, but with no second process, because there is no command
- * to guard. A signal ends the wait; one that comes while the grant does gives
- * it back. Thread: main.
+ * `hold NAME`, for shells: decides when the hold ends. Stdin ends it: its input
+ * is dropped, and at its end, or when the process at the other end dies, the
+ * lock is released. Where stdin cannot end it (it is closed, or is /dev/null as
+ * in a script's background) a signal does. One line on stdout says that the
+ * lock is held.
+ * hold and acquire get their lock with the claim, the live line and the exit
+ * codes of run, but without a second process, because there is no command to
+ * guard. A signal ends the wait; if the grant comes at the same time, it is
+ * given back. Thread: main.
  */
 #include "src/cli/hold.h"
 #include "src/cli/clock.h"
@@ -32,7 +32,7 @@ static void handle_signal(struct cli_grant *g, int number, int *ended_by)
     }
 }
 
-/* Until there is a lock or a reason why not; gives the phase. */
+/* Wait until the claim holds the lock or failed; returns the phase. */
 static enum cli_claim_phase wait_for_it(struct cli_grant *g, int *ended_by)
 {
     struct pollfd fds[] = {{g->signals.fd, POLLIN, 0},
@@ -78,8 +78,8 @@ static int fail(const struct cli_grant *g)
     return result.status;
 }
 
-/* stdout belongs to the answer, so that --json makes no events of what is
- * said on the way. */
+/* stdout belongs to the answer, so --json must not turn the messages on the way
+ * into events. */
 static void set_up_events(const struct cli_options *o)
 {
     struct cli_options plain = *o;
@@ -131,7 +131,8 @@ int cli_grant_get(const struct cli_options *o, struct cli_grant *ret_grant)
         r = fail(g);
     }
     if (phase == CLI_CLAIM_OPENING) {
-        /* The thread is inside of hf_open() and holds nothing yet. */
+        /* The thread is still in hf_open() and holds nothing, so it need not be
+         * waited for. */
         _exit(cli_output_end(r));
     }
     return r;
@@ -147,7 +148,7 @@ void cli_grant_finish(struct cli_grant *g)
     cli_store_fini(&g->store);
 }
 
-/* The store could not be asked: what we know ourselves. */
+/* Add what we know ourselves, because the store did not show our grant. */
 static void add_known(struct cli_text *text, const struct cli_grant *g)
 {
     cli_text_add(text, "\"name\":");
@@ -197,17 +198,18 @@ void cli_grant_tell(const struct cli_grant *g)
     cli_claim_tell_takeover(&g->claim);
 }
 
-/* A terminal in whose background we are gives nothing to read; look again. */
+/* In the background of a terminal nothing can be read; this is the pause before
+ * the next try. */
 #define BACKGROUND_MS 500
 
 struct hold {
     struct cli_grant grant;
-    int leash; /* -1: there is none */
+    int leash; /* descriptor whose end ends the hold; -1: none */
     bool is_background;
     bool is_done;
 };
 
-/* main() puts /dev/null where stdin is closed. */
+/* main() opens /dev/null where stdin is closed. */
 static int find_leash(void)
 {
     struct stat st;
@@ -232,7 +234,7 @@ static void handle_signals(struct hold *h)
             h->is_done = true;
             break;
         case SIGTSTP:
-            /* Who renews is never stopped. */
+            /* The process that renews must not be stopped. */
             cli_event(CLI_SAYS, "stopped", NULL,
                       "%s stays held; Ctrl-D or Ctrl-C lets it go",
                       h->grant.options->name);
@@ -252,13 +254,14 @@ static void handle_leash(struct hold *h)
     if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) {
         return;
     }
-    /* SIGTTIN is blocked; what is typed is the foreground's. */
+    /* SIGTTIN is blocked, so a read in the background fails with EIO: the input
+     * belongs to the foreground. */
     h->is_background = n < 0 && errno == EIO && isatty(h->leash) &&
                        tcgetpgrp(h->leash) != getpgrp();
     h->is_done |= !h->is_background;
 }
 
-/* Until the hold is over; true: because the lock was lost. */
+/* Wait until the hold is over; true if the lock was lost. */
 static bool serve(struct hold *h)
 {
     struct cli_claim *claim = &h->grant.claim;
@@ -316,7 +319,7 @@ static int end_lost(const struct hold *h)
     hf_reason reason = hf_lost_reason(h->grant.claim.lock);
     hf_error err = HF_ERROR_INIT;
 
-    /* The release says which of several it was. */
+    /* hf_release() says which of several names was lost. */
     if (h->grant.options->locks.count &&
         hf_release(h->grant.claim.lock, &err) == HF_LOST) {
         cli_event(CLI_SAYS, "lost", NULL, "%s; exit %d", err.text, code);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides how a holder is described. Words of strangers are cleaned or
+ * Decides how a holder is described. Text that others wrote is cleaned or
  * quoted here, so that callers may print the result as it is. Thread: any.
  */
 #include "src/cli/holder.h"
@@ -50,7 +50,7 @@ static void add_since(struct cli_text *text, const hf_info *info)
     char held[CLI_DURATION_SIZE];
 
     if (since_us <= 0) {
-        return; /* unknown */
+        return; /* its start is unknown */
     }
     cli_text_add(text, " since %s", cli_stamp_short(since_us, stamp));
     held_us = cli_wall_us() - since_us;
@@ -163,7 +163,7 @@ static const char *mode_word(const hf_info *info)
                                      : "exclusive";
 }
 
-/* One of several who hold the lock, or of those who wait for it. */
+/* Add one of several holders or waiters. */
 static void add_participant(struct cli_text *text, const hf_info *one)
 {
     int64_t since_us = hf_info_acquired_us(one);
@@ -188,7 +188,8 @@ static void add_participant(struct cli_text *text, const hf_info *one)
     cli_text_add(text, "}");
 }
 
-/* Null where the answer is not about all of them, or the store can't tell. */
+/* Add the holders or the waiters; null where the answer does not cover all of
+ * them, or the store cannot tell. */
 static void add_participants(struct cli_text *text, const char *field,
                              const hf_info *info, int n,
                              const hf_info *(*at)(const hf_info *, int))

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a command is ended: its group at once and first, so that none of it
- * escapes by forking and nothing delays it, and then by pid whoever left the
- * group. Whom we may not signal is named, once; all get their signal before
- * anybody is named. When it is ended, guardian.c decides.
- * And how the line of --lost-hook runs: once, by /bin/sh -c, in a process
- * group of its own, with no input, its output on stderr, and for at most ten
- * seconds; then all of it is killed. Its exit code is told, and nothing
- * depends on it. The process that waits here ends when nobody is left who
- * could give the order. Thread: ending as tree.h, the hook main of its
- * process.
+ * How a command is ended: its group first and at once, so that no member
+ * escapes by forking and nothing delays it; then, by pid, each process that
+ * left the group. A process that we may not signal is named, once; all get
+ * their signal before any is named. guardian.c decides when to end the command.
+ * The line of --lost-hook runs once, by /bin/sh -c, in a process group of its
+ * own, with no input, its output on stderr, and for at most ten seconds; then
+ * all its processes are killed. Its exit code is reported, and nothing depends
+ * on it. The process that waits here ends when no process is left that could
+ * start the hook. Thread: ending as tree.h, the hook main of its process.
  */
 #include "src/cli/hook.h"
 #include "src/cli/channel.h"
@@ -28,10 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* More names than this help nobody. */
+/* The most processes that one round names. */
 #define NAMED_MAX 8
-/* So long nothing else is heard. Who is left out of a tree as large gets
- * KILL, if nothing more. */
+/* The longest round of TERM, during which no message is read. A process that it
+ * misses in a larger tree still gets KILL. */
 #define ASK_MS 500
 
 struct named {
@@ -43,8 +42,8 @@ struct named {
 struct round {
     struct cli_ending *ending;
     int number;
-    pid_t passed; /* this group has its signal; 0: none has */
-    int left_max; /* of those who live so many are named */
+    pid_t passed; /* this group got its signal already; 0: none did */
+    int left_max; /* how many live processes to name */
     int count;
     int left_count;
     int denied_count;
@@ -66,7 +65,7 @@ static bool is_new(struct cli_ending *ending, pid_t pid)
     return true;
 }
 
-/* False: it does not live. */
+/* Returns false if the process is dead. */
 static bool find_name(const struct cli_process *process, struct named *ret)
 {
     ret->pid = process->pid;
@@ -136,8 +135,8 @@ static void run(struct round *round, int64_t until_ns)
     }
 }
 
-/* Its leader, or a child of ours in the group, alive or not, holds its number
- * until we wait for it. Is there none, the number may be a stranger's. */
+/* A group's number is ours while its leader is not reaped, or any child of ours
+ * is in the group, alive or not. Otherwise it may belong to another process. */
 static bool is_group_ours(const struct cli_ending *ending)
 {
     siginfo_t info;
@@ -179,26 +178,26 @@ int cli_ending_kill(struct cli_ending *ending)
 }
 
 #define LIMIT_MS 10000
-/* Between two rounds of KILL, and how many. */
+/* The pause between two rounds of KILL, and the most rounds. */
 #define SWEEP_MS 20
 #define SWEEPS   100
-/* Nobody dies so fast that the time is not looked at. */
+/* The most children reaped before the time is checked. */
 #define REAP_MAX 256
 
 struct word {
-    uint64_t fence;  /* 0: see reason */
-    char reason[24]; /* "": see fence */
+    uint64_t fence;  /* 0: the message is a reason */
+    char reason[24]; /* "": the message is a fence */
 };
 
 struct hook {
     const struct cli_options *options;
-    const struct cli_signals *before; /* the caller's mask */
+    const struct cli_signals *before; /* the caller's signal mask */
     struct cli_signals signals;
     struct cli_ending ending;
     struct word order;
-    bool is_exited; /* the shell was waited for */
-    int status;     /* then: how it ended */
-    bool is_behind; /* more of the dead are to be reaped */
+    bool is_exited; /* the shell was reaped */
+    int status;     /* wait status of the shell, once it was reaped */
+    bool is_behind; /* more dead children are to be reaped */
 };
 
 static void tell(int fd, const struct word *word)
@@ -225,7 +224,8 @@ void cli_hook_order(int fd, const char *reason)
     tell(fd, &word);
 }
 
-/* False: nobody is left who could lose the lock. */
+/* Wait until the hook must run. Returns false if the wrapper and the guardian
+ * both exited. */
 static bool wait_for_order(struct hook *h, int fd)
 {
     uint64_t fence = 0;
@@ -239,7 +239,8 @@ static bool wait_for_order(struct hook *h, int fd)
     return n > 0;
 }
 
-/* What an outer run left there is not this lock's. */
+/* Set the hook's variables, and remove those of an outer run, which describe
+ * another lock. */
 static void set_environment(const struct hook *h)
 {
     char fence[24];
@@ -272,7 +273,8 @@ _Noreturn static void become_shell(const struct hook *h)
     _exit(127);
 }
 
-/* Gives whether anything of it is left. What it left may have its number. */
+/* Reap what ended; returns whether any process is left. An orphan may get the
+ * shell's pid after the shell was reaped, so is_exited is checked. */
 static bool reap(struct hook *h)
 {
     int left = REAP_MAX;
@@ -291,7 +293,7 @@ static bool reap(struct hook *h)
     return pid >= 0;
 }
 
-/* Gives whether it ended within its time. */
+/* Returns whether all its processes ended in time. */
 static bool wait_for_end(struct hook *h)
 {
     struct pollfd change = {h->signals.fd, POLLIN, 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command `holdfast`: parses the line and starts the verb. Thread: main.
+ * The command `holdfast`: parses the command line and starts the verb. Thread:
+ * main.
  */
 #include "src/cli/args.h"
 #include "src/cli/output.h"
@@ -9,10 +10,10 @@
 #include <unistd.h>
 
 /*
- * A caller may have closed stdin, stdout or stderr. What we open next must
- * not land there, or a message would go into a database; and the command
- * that we run must find them closed, as it would without us. Stdout stays
- * as good as closed: an answer that goes nowhere is none.
+ * A caller may have closed stdin, stdout or stderr. A file that we open later
+ * must not get that number, or a message would go into a database; and the
+ * command that we run must find it closed, as without us, hence O_CLOEXEC.
+ * Stdout is opened for reading only, so that writing an answer still fails.
  */
 static void fill_standard(void)
 {

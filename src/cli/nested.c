@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides whether the lock that the environment carries is still held, and
- * what a run inside of it does. A grant is known by its fence, which no other
- * grant of the name ever has, so that one look at the store tells, and nothing
- * there changes. Around us is a guardian among our ancestors whose parent, the
+ * Decides whether the lock from the environment is still held, and what a run
+ * inside of it does. A grant is known by its fence, which no other grant of the
+ * name ever has, so one read of the store is enough, and nothing there changes.
+ * A run is around us if a guardian is among our ancestors whose parent, the
  * wrapper, is the process that the store names as the holder: only that
- * guardian ends us when its lock is lost; variables prove nothing, for they go
- * wherever an environment is copied.
- * CMD then runs without a guardian of its own, with our process group, our
- * terminal and our environment as they are, and gets those signals that were
- * sent to us alone. What came from the keyboard or from the guardian of the
- * outer run went to the whole group, and a second copy would count twice.
- * Thread: main.
+ * guardian ends us when its lock is lost. Variables prove nothing, because they
+ * are copied with the environment.
+ * CMD then runs without a guardian of its own, in our process group, with our
+ * terminal and environment, and gets the signals that were sent to us alone.
+ * Signals from the keyboard or from the outer run's guardian went to the whole
+ * group, and a second copy would count twice. Thread: main.
  */
 #include "src/cli/nested.h"
 #include "src/cli/channel.h"
@@ -34,10 +33,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* No tree is deeper; one that changes while we climb ends here. */
+/* No process tree is deeper; the limit also ends a climb through a tree that
+ * changes meanwhile. */
 #define DEPTH_MAX 100000
 
-/* 0 in *ret_parent: none that we can see. */
+/* *ret_parent is 0 if no parent is visible. */
 static bool is_guardian(pid_t pid, pid_t *ret_parent)
 {
     const struct cli_process process = {pid, -1};
@@ -48,9 +48,9 @@ static bool is_guardian(pid_t pid, pid_t *ret_parent)
     return is_seen && !strcmp(stat.name, "holdfast-guard");
 }
 
-/* Does the run whose wrapper is `holder` have us in its tree, so that its
- * guardian ends us with the rest? Also false where /proc does not show it:
- * in another PID namespace, or to a user who may not see it. */
+/* Tell whether the run whose wrapper is `holder` has us in its tree, so that
+ * its guardian ends us, too. Also false where /proc does not show it: in
+ * another PID namespace, or to a user who may not see it. */
 static bool enclosing_is(pid_t holder)
 {
     pid_t pid = getppid();
@@ -76,7 +76,7 @@ static void pass_on(const struct signalfd_siginfo *info, pid_t child)
     }
 }
 
-/* Until it ended; gives its status as of wait(). */
+/* Pass on signals until the child ended; returns its status as of wait(). */
 static int serve(const struct cli_signals *signals, pid_t child)
 {
     struct pollfd source = {signals->fd, POLLIN, 0};
@@ -98,7 +98,7 @@ static int serve(const struct cli_signals *signals, pid_t child)
     }
 }
 
-/* Run it and wait for its end. */
+/* Run the command and wait for its end. */
 static void nested_run(const struct cli_options *o, struct cli_result *result)
 {
     struct cli_text environment CLI_AUTO(cli_text_fini) = {0};
@@ -136,9 +136,9 @@ static void nested_run(const struct cli_options *o, struct cli_result *result)
 
 struct nested {
     const struct cli_options *options;
-    const char *name;       /* that is held around us */
-    struct cli_claim claim; /* what waiting.c wants to know */
-    uint64_t fence;         /* of the outer grant */
+    const char *name;       /* the name that the outer run holds */
+    struct cli_claim claim; /* the facts that waiting.c reports */
+    uint64_t fence;         /* the outer grant's fence */
     struct cli_result result;
 };
 
@@ -155,7 +155,7 @@ static bool read_fence(uint64_t *ret_fence)
     return !errno && !*end;
 }
 
-/* Which of the names does the environment say is held around us? */
+/* Find which of our names the environment says is held around us. */
 static const char *find_carried(const struct cli_options *o)
 {
     const char *name = getenv("HOLDFAST_NAME");
@@ -172,7 +172,8 @@ static const char *find_carried(const struct cli_options *o)
     return NULL;
 }
 
-/* 0 and the lock as the store shows it, or a status that claim.err tells. */
+/* Read the lock from the store. Returns 0, or a status that claim.err
+ * explains. */
 static int look(struct nested *n)
 {
     struct cli_claim *claim = &n->claim;
@@ -184,13 +185,13 @@ static int look(struct nested *n)
              : hf_inspect(claim->client, n->name, &claim->info, &claim->err);
 }
 
-/* The outer grant, of those that there are now; NULL: it is not there. */
+/* The outer grant among the present ones; NULL: it ended. */
 static const hf_info *find_outer(const struct nested *n)
 {
     return cli_holder_with(n->claim.info, n->fence);
 }
 
-/* A dead holder's lock is anybody's. */
+/* A dead holder's lock does not count as held: anybody may take it. */
 static bool is_held(const struct nested *n)
 {
     const hf_info *outer = find_outer(n);
@@ -218,14 +219,16 @@ static void name_lost(struct nested *n)
               n->result.status);
 }
 
-/* As the library gives it to the store. */
+/* Read the host name in the same way as the library, which writes it to the
+ * store. */
 static void read_host(char ret_host[HOST_SIZE])
 {
     memset(ret_host, 0, HOST_SIZE);
     (void)gethostname(ret_host, HOST_SIZE - 1);
 }
 
-/* Elsewhere another process has that number: in containers it is 1. */
+/* Compare the host, because on another one the pid is another process's: in
+ * containers it is 1. */
 static bool is_of_here(const hf_info *outer)
 {
     const char *host = hf_info_host(outer);
@@ -235,7 +238,7 @@ static bool is_of_here(const hf_info *outer)
     return *ours && host && !strcmp(host, ours);
 }
 
-/* Is there a run that renews the grant, and ends us when it is lost? */
+/* Tell whether a run renews the grant and ends us when it is lost. */
 static bool is_guarded(const struct nested *n)
 {
     const hf_info *outer = find_outer(n);
@@ -266,7 +269,7 @@ static void pass(struct nested *n)
               "%s is held by the enclosing run, fence %" PRIu64
               "; the command runs under it",
               n->name, n->fence);
-    /* No thread of the library may be there when a process is forked. */
+    /* No thread of the library may exist when the process forks. */
     hf_close(n->claim.client);
     n->claim.client = NULL;
     nested_run(n->options, &n->result);
@@ -290,7 +293,7 @@ static void say_unguarded(struct cli_text *line, const hf_info *outer)
                        "it and ends the command before it is lost");
 }
 
-/* The grant is there, but nobody would end the command when it is lost. */
+/* The grant exists, but no guardian would end the command when it is lost. */
 static void name_unguarded(struct nested *n)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -306,7 +309,7 @@ static void name_unguarded(struct nested *n)
         n->name, line.data, n->name);
 }
 
-/* False: nothing that concerns this run. */
+/* Returns false if the lock does not concern this run. */
 static bool decide(struct nested *n)
 {
     bool is_reentrant = n->options->is_reentrant;
@@ -330,7 +333,7 @@ static bool decide(struct nested *n)
     return is_reentrant;
 }
 
-/* A token that came by another way than from a run. */
+/* The token came by another way than from a run, without its fence. */
 static bool name_unknown(struct nested *n)
 {
     n->result.outcome = "usage";

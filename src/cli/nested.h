@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run, hold or acquire inside of the command of a run: the environment
- * carries the lock of that one. Thread: main.
+ * A run, hold or acquire inside the command of a run, whose lock is known from
+ * the environment. Thread: main.
  */
 #ifndef HF_CLI_NESTED_H
 #define HF_CLI_NESTED_H
@@ -13,9 +13,10 @@
 #include <sys/types.h>
 
 /*
- * Is NAME held already by the run around us? Then all is done here: CMD was
- * run under that lock (--reentrant), or it is said why not. True, and the
- * exit code; false: go on as ever. Before the first fork and thread.
+ * Check whether the run around us already holds NAME. If so, all is done here:
+ * CMD ran under that lock (--reentrant), or the reason why not was given;
+ * returns true and the exit code. False: proceed as usual. To be called before
+ * the first fork and thread.
  */
 bool cli_nested(const struct cli_options *, const struct cli_store *,
                 int *ret_code);
