@@ -62,8 +62,7 @@ struct guardian {
     int64_t deadline_ns;
     int64_t over_ns;      /* when --max-run is over; INT64_MAX: no limit */
     int64_t kill_ns;      /* when KILL is due; INT64_MAX: not yet known */
-    int64_t linger_ns;    /* when the remaining processes are named and get TERM
-                           */
+    int64_t linger_ns;    /* when those left are named and get TERM */
     int64_t interrupt_ns; /* time of the last Ctrl-C */
     int64_t sweep_ns;     /* time of the next round of KILL */
     int64_t conts;        /* SIGCONTs passed on for the wrapper */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An answer is one text, and one that nobody could read is not a success.
- * Where a lock hangs on it its reader is not waited for long. Who asked for
- * JSON gets one object in any case: what failed, if no answer was begun. Here
- * is also which exit code and which one-word outcome stand for a status of the
- * library. Thread: main; the statuses any.
+ * An answer is one text, and an answer that could not be written is no success.
+ * Where a held lock depends on it, the wait for its reader is short. With
+ * --json there is always one object: what failed, if no answer was begun. The
+ * table of exit codes and one-word outcomes for the library's statuses is here,
+ * too. Thread: main; the statuses any.
  */
 #include "src/cli/output.h"
 #include "include/holdfast.h"
@@ -63,9 +63,10 @@ const char *cli_outcome_of(int status)
 
 #define HASTE_MS 5000
 
-static bool is_owed; /* an object of JSON */
+static bool is_owed; /* a failure must still be told as JSON */
 
-/* Can so much be written that a pipe surely takes it at once? */
+/* Wait until stdout has room for PIPE_BUF bytes, which a pipe then takes at
+ * once. */
 static bool is_ready(int64_t end_ns)
 {
     struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
@@ -80,7 +81,7 @@ static bool is_ready(int64_t end_ns)
     return n > 0;
 }
 
-/* `end_ns` INT64_MAX: as long as it takes. */
+/* Write the text until `end_ns`; INT64_MAX: without a limit. */
 static int put(const struct cli_text *text, int64_t end_ns)
 {
     bool is_hasty = end_ns < INT64_MAX;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answer of a verb on stdout, and the exit codes: one list for the
- * program, for `help` and, by a test, for docs/reference.md. Thread: main; the
- * codes any.
+ * A verb's answer on stdout, and the exit codes: one list for the program, for
+ * `help` and, by a test, for docs/reference.md. Thread: main; the codes any.
  */
 #ifndef HF_CLI_OUTPUT_H
 #define HF_CLI_OUTPUT_H
@@ -34,23 +33,23 @@ enum cli_exit {
 #undef CLI_X
 };
 
-/* The exit code that tells a status of the library. */
+/* The exit code for a status of the library. */
 int cli_exit_of(int status);
-/* One word for people and programs: "busy", "unavailable". */
+/* The outcome as one word: "busy", "unavailable". */
 const char *cli_outcome_of(int status);
 
-/* Write it all to stdout. Gives `code`, or 70 after having said that stdout
- * took not all of it. */
+/* Write all of the text to stdout. Returns `code`, or 70 after having said that
+ * stdout did not take all of it. */
 int cli_output(const struct cli_text *, int code);
-/* The same of a lock that is held for whoever reads this; 0 or 70, and 70
- * also where nobody makes room for it within some seconds, or within that time,
- * after which the lock is nobody's. */
+/* The same for the answer that hands a held lock to its reader; returns 0 or
+ * 70. It is 70 also if the reader makes no room within some seconds, or within
+ * left_ms, after which the lock has expired. */
 int cli_output_held(const struct cli_text *, int64_t left_ms);
 
-/* From now on a failure is owed an object of JSON. */
+/* From now on a failure must be answered with an object of JSON. */
 void cli_output_owe(void);
-/* Before the end: pay it, if the code is not 0 and nothing was written yet.
- * Gives the code. */
+/* Before the end: write that object if the code is not 0 and no answer was
+ * begun. Returns the code. */
 int cli_output_end(int code);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run came to, for a shell, a program and Prometheus. 126 and 127 are
- * told as a shell does. The last event and the status file are one JSON object
- * with outcome, status, child_exit and child_signal. The metrics file is of
- * the text format that node_exporter's textfile collector reads: all are
- * gauges, for they are of one run; the time of the last success is carried
- * over from the file that is replaced: an alert wants to know how old it is,
- * and a run that found the lock busy must not hide it. Thread: main.
+ * Reports how a run ended, to a shell, a program and Prometheus. 126 and 127
+ * are used as a shell does. The last event and the status file are one JSON
+ * object with outcome, status, child_exit and child_signal. The metrics file
+ * has the text format that node_exporter's textfile collector reads: all are
+ * gauges, because they belong to one run. The time of the last success is
+ * carried over from the replaced file: an alert needs its age, and a run that
+ * found the lock busy must not hide it. Thread: main.
  */
 #include "src/cli/report.h"
 #include "src/cli/clock.h"
@@ -109,7 +109,8 @@ struct page {
     char *labels; /* name="…",store="…" */
 };
 
-/* Within the quotes of a label only these three have a meaning. */
+/* Only newline, quote and backslash have a meaning within the quotes of a
+ * label. */
 static void add_label(struct cli_text *text, const char *label,
                       const char *value)
 {
@@ -124,8 +125,8 @@ static void add_label(struct cli_text *text, const char *label,
     cli_text_add(text, "\"");
 }
 
-/* The first sample of a metric has its help, a further one NULL. `more` is ""
- * or further labels, beginning with a comma. */
+/* Only the first sample of a metric has help, a further one NULL. `more` is ""
+ * or further labels that begin with a comma. */
 static void add_sample(struct page *page, const char *metric, const char *help,
                        const char *more)
 {
@@ -174,8 +175,8 @@ static void add_result(struct page *page, const struct cli_result *result)
               more, 1);
 }
 
-/* From the first attempt to the grant, or to the end of the wait; and from
- * the grant to the end of the command. */
+/* Two times: from the first attempt to the grant, or to the end of the wait;
+ * and from the grant to the end of the command. */
 static void add_spans(struct page *page, const struct cli_wrapper *w)
 {
     const struct cli_claim *claim = &w->claim;
@@ -195,7 +196,7 @@ static void add_spans(struct page *page, const struct cli_wrapper *w)
            hold_ns / 1000);
 }
 
-/* Of the library; nothing while the store is still being opened. */
+/* The library's statistics; zeros while the store is still being opened. */
 static void add_stats(struct page *page, const struct cli_claim *claim)
 {
     hf_stats_info stats = HF_STATS_INFO_INIT;
@@ -231,7 +232,8 @@ static void add_lost(struct page *page, hf_reason lost)
     }
 }
 
-/* What the old file said, for the same name and store. */
+/* Copy the time of the last success from the old file, for the same name and
+ * store. */
 static void carry_over(struct page *page, const char *path)
 {
     char *old CLI_AUTO(cli_free_auto) = cli_alloc(OLD_SIZE);

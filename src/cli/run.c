@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `run`: decides the order of things (check, choose the store, fork the
- * guardian, only then open the store) and what the end is called: the
- * command's own code, or one of ours with one line that says why. A loss
- * wins over everything. Thread: main.
+ * `run`: decides the order of steps (check, choose the store, fork the
+ * guardian, only then open the store) and the exit code: the command's own, or
+ * one of ours with one line that says why. A loss wins over everything. Thread:
+ * main.
  */
 #include "src/cli/claim.h"
 #include "src/cli/clock.h"
@@ -65,17 +65,17 @@ static int start_hook(struct cli_wrapper *w)
     return r;
 }
 
-/* Who is to adopt orphans says so before it has children: the kernel keeps that
- * in a bit beside one that it sets in all of these then, and a child that says
- * it at the same moment may not be heard. A guardian that adopts nobody takes
- * the daemon of its command for gone. */
+/* Become a subreaper before there are children: the kernel stores the flag in a
+ * bit next to one that it then sets in all descendants, and a child that
+ * becomes a subreaper at the same moment may lose its own. A guardian that
+ * adopts no orphans would take its command's daemon for gone. */
 static int start_children(struct cli_wrapper *w)
 {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     return start_hook(w) || cli_guardian_start(&w->plan, &w->guardian);
 }
 
-/* Everything that must be there before the first thread. */
+/* Set up everything that must exist before the first thread. */
 static int prepare(struct cli_wrapper *w)
 {
     (void)prctl(PR_SET_NAME, "holdfast");
@@ -109,7 +109,8 @@ static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
               w->wait_signal, strsignal(w->wait_signal));
 }
 
-/* err is of the release, which says which of several it was. */
+/* Report the loss. `err` comes from the release, which says which of several
+ * names was lost. */
 static void name_loss(struct cli_wrapper *w, const hf_error *err,
                       struct cli_result *result)
 {
@@ -146,7 +147,7 @@ static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
               w->options->name, err->text);
 }
 
-/* What --once-per and --retry-failed make of it. */
+/* How the run ended, for --once-per and --retry-failed. */
 static enum cli_lock_options_end end_of(const struct cli_wrapper *w)
 {
     bool is_fine = !w->is_overrun && w->is_child_done &&
@@ -221,7 +222,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
     }
     tell_acquired(w);
     cli_claim_tell_takeover(&w->claim);
-    /* Once, and before it can matter. */
+    /* Warn once, before it can matter. */
     if (w->plan.limits.on_lost == CLI_ON_LOST_IGNORE) {
         cli_event(CLI_SAYS, "warning", NULL,
                   "warning: with --on-lost ignore the command goes on when %s "
@@ -262,7 +263,8 @@ static int run(struct cli_wrapper *w)
     cli_result_tell(w->options, &result);
     cli_metrics_tell(w, &result);
     if (phase == CLI_CLAIM_OPENING) {
-        /* The thread is inside of hf_open() and holds nothing yet. */
+        /* The thread is still in hf_open() and holds nothing, so it need not be
+         * waited for. */
         cli_worker_leave(w->claim.worker);
         _exit(result.status);
     }
@@ -271,8 +273,9 @@ static int run(struct cli_wrapper *w)
     return result.status;
 }
 
-/* The line is right, but there is no store to ask, or no process to be had.
- * An old status file must not be taken for ours. */
+/* The command line is right, but no store could be chosen, or no process
+ * started. The status file is written, so that an old one is not taken for
+ * ours. */
 static void tell_not_started(const struct cli_wrapper *w, int code)
 {
     struct cli_result result = {"internal", code, -1, 0};
@@ -284,7 +287,8 @@ static void tell_not_started(const struct cli_wrapper *w, int code)
     cli_metrics_tell(w, &result);
 }
 
-/* What is run, by its last part; a percent sign there begins no field. */
+/* The last part of the command's path, as the label; a percent sign is doubled,
+ * so that it begins no field. */
 static const char *label_of(const struct cli_options *o,
                             char to[HF_NOTE_MAX + 1])
 {

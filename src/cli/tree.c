@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which order descendants are come to: from the list of children that the
- * kernel keeps of each thread, so that strangers cost nothing. In our own list
- * the oldest come first, and its numbers are safe, for nobody but us can wait
- * for those in it; of all others it is made sure that they are still who was
- * listed. Where the kernel lists no children, by what all processes say of
- * their parents.
- * A signal reaches the process that was meant or nobody: an open /proc/PID is
- * bound to its process, as a pidfd is, and the kernel takes it for one.
- * Thread: as tree.h; a single process any.
+ * In which order descendants are visited: by the list of children that the
+ * kernel keeps for each thread, so that unrelated processes cost nothing. Our
+ * own list has the oldest first, and its pids are safe, because only we can
+ * wait for those children; every other process is checked to be still the one
+ * that was listed. Where the kernel lists no children, all processes are read
+ * for their parents.
+ * A signal reaches the process that was meant or none: an open /proc/PID refers
+ * to its process, like a pidfd, and the kernel accepts it as one. Thread: as
+ * tree.h; any for a single process.
  */
 #include "src/cli/tree.h"
 #include "src/cli/clock.h"
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* False: it is gone. */
+/* Open /proc/PID. Returns false if the process is gone. */
 static bool process_open(pid_t pid, struct cli_process *ret_process)
 {
     char path[40];
@@ -64,8 +64,8 @@ static bool read_stat(const struct cli_process *process, char *text,
     return n > 0;
 }
 
-/* "pid (name) state parent …"; a name may hold blanks and brackets, so its
- * end is the last one. Field 22 is the start. */
+/* The format is "pid (name) state parent …"; a name may hold blanks and
+ * brackets, so the last bracket ends it. Field 22 is the start. */
 bool cli_process_look(const struct cli_process *process,
                       struct cli_process_stat *ret_stat)
 {
@@ -97,7 +97,8 @@ bool cli_process_look(const struct cli_process *process,
     return true;
 }
 
-/* False: it is gone; a zombie is not. For an open one. */
+/* Returns false if the process is gone; a zombie still exists. Needs an open
+ * process. */
 static bool process_is_there(const struct cli_process *process)
 {
     return !faccessat(process->folder, "stat", F_OK, 0);
@@ -111,9 +112,10 @@ static bool is_known_to_work(void)
     return fd >= 0 && !syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0);
 }
 
-/* An old kernel, or a filter of system calls, knows no signal to a
- * descriptor; then the number, which was checked a moment ago, must do. Where
- * it does, EPERM is the process's own: its number may be another's by now. */
+/* An old kernel, or a filter of system calls, cannot signal a descriptor; then
+ * the pid, checked a moment ago, is used. Where signals to descriptors work,
+ * EPERM is about the process itself; its pid must not be tried, since it may
+ * belong to another process by now. */
 bool cli_process_signal(const struct cli_process *process, int number)
 {
     if (process->folder >= 0 &&
@@ -127,7 +129,7 @@ bool cli_process_signal(const struct cli_process *process, int number)
     return !kill(process->pid, number) || errno != EPERM;
 }
 
-/* A process whose first thread ended is a zombie by its state, and goes on in
+/* A process whose first thread ended has the state of a zombie, but goes on in
  * its other threads. */
 bool cli_process_lives(const struct cli_process_stat *stat)
 {
@@ -209,7 +211,8 @@ static bool is_child_of_ours(const struct snapshot *all,
     return parent && parent->is_ours;
 }
 
-/* A parent may have a higher pid than its child: repeat until nothing new. */
+/* A parent may have a higher pid than its child, so repeat until nothing new is
+ * found. */
 static void mark(struct snapshot *all, const struct cli_tree *tree,
                  int64_t until_ns)
 {
@@ -230,7 +233,8 @@ static void mark(struct snapshot *all, const struct cli_tree *tree,
     }
 }
 
-/* The number may be another's by now: what was opened is looked at again. */
+/* The pid may belong to another process by now, so the opened process is
+ * compared with the found one. */
 static void visit_found(const struct found *found, cli_tree_fn fn, void *arg)
 {
     struct cli_process process = {found->pid, -1};
@@ -267,13 +271,14 @@ int cli_scan(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
     return 0;
 }
 
-/* A tree that grows as fast as it is walked is begun again at its root; so is
- * our own list, which grows by orphans, after its first OWN_MIN at least:
- * when they are dead and waited for, the next ones are first. */
+/* A round stops after this time and the next one begins at the root, because a
+ * tree may grow as fast as it is walked. Of our own list, which grows by
+ * orphans, at least OWN_MIN are visited: when they are dead and reaped, the
+ * next ones are first. */
 #define ROUND_MS 100
 #define OWN_MIN  256
 
-/* Where the walk goes on. */
+/* A visited process whose children come next. */
 struct listed {
     pid_t pid;
     uint64_t started; /* 0: a child of ours */
@@ -285,7 +290,7 @@ struct walk {
     void *arg;
     pid_t self;
     int64_t until_ns;
-    size_t least; /* so many are come to whatever the time is */
+    size_t least; /* visit so many in any case, even after until_ns */
     struct listed *listed_all;
     size_t count;
     size_t room;
@@ -306,7 +311,8 @@ static void add(struct walk *w, pid_t pid, uint64_t started)
     w->listed_all[w->count++] = (struct listed){pid, started};
 }
 
-/* If its parent is there now, it was all the time, and its number its own. */
+/* Check that `child` is still a child of `parent`: if the parent still exists,
+ * it existed all the time, and its pid was its own. */
 static bool is_of(const struct walk *w, const struct cli_process *parent,
                   const struct cli_process_stat *child)
 {
@@ -349,7 +355,8 @@ static void visit_one(struct walk *w, const struct cli_process *parent,
     }
 }
 
-/* "12 345 6 ", which may be cut anywhere: `pid` is what was read of one. */
+/* Parse "12 345 6 ", which may be cut anywhere: `pid` keeps the digits read so
+ * far. */
 static void visit_listed(struct walk *w, const struct cli_process *parent,
                          const char *text, ssize_t length, pid_t *pid)
 {
@@ -402,7 +409,8 @@ static void descend(struct walk *w, const struct cli_process *parent)
     (void)closedir(threads);
 }
 
-/* Who has many orphans made has many dead children, too. */
+/* A dead child is skipped cheaply: a command that makes many orphans makes many
+ * dead children, too. */
 static bool is_dead(pid_t child)
 {
     siginfo_t info = {0};
@@ -427,7 +435,8 @@ static void go_on(struct walk *w, const struct listed *listed)
     process_close(&process);
 }
 
-/* In a /proc of other numbers ours would be a stranger's. */
+/* Check that /proc belongs to our PID namespace: in another one our pid would
+ * be another process's. */
 static bool is_proc_ours(pid_t self)
 {
     char text[24];

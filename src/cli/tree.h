@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process as /proc shows it, and signals to it that never hit a stranger
- * who got its number; and all processes that descend from this one, which is a
- * child subreaper: who loses his parent becomes its child, so nobody leaves
- * the tree.
- * Thread: a single process any. The walk: main of the guardian, of the hook's
- * process, or of the wrapper after its guardian died; nothing else may wait
- * for children meanwhile.
+ * One process as /proc shows it, and signals that never hit another process
+ * that got its pid; and all processes that descend from this one. This process
+ * is a child subreaper: a descendant that loses its parent becomes its child,
+ * so none leaves the tree.
+ * Thread: any for a single process; the walk: main of the guardian, of the
+ * hook's process, or of the wrapper after its guardian died; nothing else may
+ * wait for children meanwhile.
  */
 #ifndef HF_CLI_TREE_H
 #define HF_CLI_TREE_H
@@ -17,44 +17,47 @@
 
 struct cli_process {
     pid_t pid;
-    int folder; /* its /proc/PID: of it and of no later one. -1: a child of
-                 * ours, whose number stays its own until we wait for it */
+    int folder; /* its open /proc/PID, which refers to no later process. -1: a
+                   child of ours, whose pid is its own until we reap it */
 };
 
 struct cli_process_stat {
     pid_t parent;
-    char state;       /* 'Z': a zombie, or its first thread is one */
-    long threads;     /* the zombie first thread counts, too */
-    uint64_t started; /* ticks since boot: tells a number's owners apart */
+    char state;       /* 'Z': a zombie, or only its first thread is one */
+    long threads;     /* a first thread that is a zombie counts, too */
+    uint64_t started; /* ticks since boot: tells processes with the same pid
+                         apart */
     char name[32];
 };
 
-/* False: it is gone. */
+/* Read the process's state. Returns false if it is gone. */
 bool cli_process_look(const struct cli_process *,
                       struct cli_process_stat *ret_stat);
-/* False: it may not be signalled. Gone is as good as signalled. */
+/* Send a signal. Returns false if we may not signal the process; true also if
+ * it is gone. */
 bool cli_process_signal(const struct cli_process *, int number);
 bool cli_process_lives(const struct cli_process_stat *);
 /* The start of a process in ticks since boot; 0: unknown. */
 uint64_t cli_process_started(pid_t);
 
 struct cli_tree {
-    pid_t except;   /* not this one, and what it started; 0: none */
-    uint64_t since; /* only what started then or later; 0: all */
+    pid_t except;   /* a child to leave out, with its tree; 0: none */
+    uint64_t since; /* only processes that started then or later; 0: all */
 };
 
 typedef void (*cli_tree_fn)(void *arg, const struct cli_process *);
 
 /* Call fn for each descendant, zombies too, parents before their children and
- * our own children first, and be back at that time, with some left out if it
- * must be; INT64_MAX: one round of some 200 ms at most, after which others
- * shall come. -1: /proc cannot be read. What forks meanwhile may be missed, but
- * never all of it: a walk that comes to nobody proves that nobody is left. */
+ * our own children first. Returns by until_ns, leaving some out if it must;
+ * INT64_MAX: one round of at most some 200 ms, to be followed by others.
+ * Returns -1 if /proc cannot be read. Processes that fork meanwhile may be
+ * missed, but never all of them: a walk that finds none proves that none is
+ * left. */
 int cli_tree_walk(const struct cli_tree *, int64_t until_ns, cli_tree_fn fn,
                   void *arg);
 
-/* As cli_tree_walk(); but who forks fast enough may be missed as a whole, and
- * INT64_MAX is as long as it takes. */
+/* As cli_tree_walk(); but a set of processes that forks fast enough may be
+ * missed entirely, and INT64_MAX means no limit of time. */
 int cli_scan(const struct cli_tree *, int64_t until_ns, cli_tree_fn fn,
              void *arg);
 

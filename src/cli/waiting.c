@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a waiter sees: on a terminal one live line, drawn anew each second;
+ * What a waiter sees: on a terminal one live line, redrawn each second;
  * elsewhere, and as JSON, one line when the wait begins and then one a minute.
- * A wait shorter than a blink is not worth a line. And the line for a lock
- * that was not got: who holds it, since when, for how long at most, in which
- * store, and the commands that help. Thread: main, and look() on its own.
+ * A wait below 300 ms gets no line. And the line for a lock that was not
+ * acquired: who holds it, since when, for how long at most, in which store, and
+ * the commands that help. Thread: main; look() on its own.
  */
 #include "src/cli/waiting.h"
 #include "src/cli/clock.h"
@@ -72,8 +72,9 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
     cli_event(CLI_FAILS, result->outcome, fields.data, "%s", line.data);
 }
 
-/* The library names what is not there as a program says it, here it is as it
- * was typed; in the library's order, which tells of the first. */
+/* Advice for an option that the store does not support, under the name that was
+ * typed, since the library uses its own. The order is the library's, because
+ * the status is about the first one that is missing. */
 static const char *advice(const struct cli_claim *claim)
 {
     static const struct {
@@ -132,18 +133,21 @@ void cli_failure_name(const struct cli_options *o,
     if (claim->status == HF_BUSY || claim->status == HF_TIMEDOUT) {
         name_busy(claim, result);
     } else if (claim->status == HF_CONFLICT || claim->status == HF_DEADLOCK) {
-        /* It was started already, or waits for itself: the library says. */
+        /* The library's text says that it was started already, or that it would
+         * wait for itself. */
         cli_event(CLI_FAILS, result->outcome, NULL, "%s", claim->err.text);
     } else {
         name_error(claim, result);
     }
 }
 
-#define FIRST_MS  300
-#define HOLDER_MS 2000 /* until then a line waits to know the holder */
-#define POLL_MS   50
-#define LIVE_MS   1000
-#define LINE_MS   60000
+#define FIRST_MS 300
+#define HOLDER_MS                                                              \
+    2000 /* the first line waits so long for the holder to be                  \
+            known */
+#define POLL_MS 50
+#define LIVE_MS 1000
+#define LINE_MS 60000
 
 static void look(void *arg)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the wrapper does with each thing that happens: a signal, the claim's
- * progress, the guardian's word, a moment passing. It never stops itself while
- * it holds the lock; TSTP stops the command and the renewals go on. Who ends
- * the command in time is the guardian. If somebody killed the guardian, what
- * was its own became the wrapper's children, for both are subreapers; those
- * that the wrapper had before the guardian was born belong to its caller and
- * are left alone.
- * At a terminal the shell's child is a front, and the wrapper is the job's:
- * a shell knows only its own child; were that the one who renews, Ctrl-Z would
- * cost the lock. The job passes on each signal but the stop that the wrapper
- * itself asked for. The wrapper dies with it, and it ends with the wrapper's
- * code. Thread: main, of the job in struct front's functions.
+ * What the wrapper does with each event: a signal, the claim's progress, a
+ * message of the guardian, a passing time. It never stops itself while it holds
+ * the lock; TSTP stops the command and the renewals go on. The guardian ends
+ * the command in time. If the guardian was killed, its children became the
+ * wrapper's, because both are subreapers; children that the wrapper had before
+ * it forked the guardian belong to its caller and are left alone.
+ * At a terminal the shell's child is only the job, and the wrapper is its
+ * child: a shell stops only its own child, and if that one renewed, Ctrl-Z
+ * would cost the lock. The job passes on every signal except a stop that the
+ * wrapper asked for. The wrapper dies with the job; the job ends with the
+ * wrapper's code. Thread: main; in struct job's functions, main of the job.
  */
 #include "src/cli/wrapper.h"
 #include "src/cli/clock.h"
@@ -27,7 +26,7 @@
 #include <unistd.h>
 
 #define SWEEP_MS 10
-/* Nobody dies so fast that we are kept from the next round. */
+/* The most children reaped between two rounds. */
 #define ORPHANS_MAX 1024
 
 void cli_orphans_reap(struct cli_guardian *guardian, struct cli_hook *hook,
@@ -60,7 +59,7 @@ void cli_orphans_kill(struct cli_guardian *guardian, struct cli_hook *hook,
     }
 }
 
-/* What comes with the wrapper's SIGTSTP. */
+/* The value that comes with the wrapper's SIGTSTP to the job. */
 enum { STOP_JOB = 1, STOP_ALL = 2 };
 
 struct job {
@@ -82,8 +81,9 @@ static void reap(const struct job *f)
     } while (pid > 0 || (pid < 0 && errno == EINTR));
 }
 
-/* As the terminal would stop us, or all of our job. In a group that no shell
- * could continue the kernel ignores it. Gives whether we were stopped. */
+/* Stop ourselves, or our whole job, as the terminal would. The kernel ignores
+ * the signal in a group that no shell could continue. Returns whether we were
+ * stopped. */
 static bool stop(pid_t who)
 {
     sigset_t only;
@@ -98,8 +98,8 @@ static bool stop(pid_t who)
     return sigismember(&pending, SIGCONT) == 1;
 }
 
-/* A script or a pipeline that we are part of stops with us, by one signal to
- * all: a second one could come after the shell let us go on. */
+/* One signal stops us together with the script or pipeline that we are part of:
+ * a second one could come after the shell let us go on. */
 static void stop_job(const struct job *f, int what)
 {
     if (what == STOP_ALL) {
@@ -167,8 +167,8 @@ int cli_job_start(const struct cli_signals *signals,
     return 0;
 }
 
-/* The command was stopped at the terminal, or for want of it: stop the job,
- * or say how to go on if there is no shell that could continue it. */
+/* The command was stopped at the terminal, or because it wanted the terminal:
+ * stop the job, or say how to go on if no shell could continue it. */
 static void job_stop(pid_t job, const struct cli_terminal *terminal)
 {
     if (job && terminal->home) {
@@ -176,22 +176,23 @@ static void job_stop(pid_t job, const struct cli_terminal *terminal)
     }
 }
 
-/* Stop the job and the wrapper, who only waits. */
+/* Stop the job and the wrapper, which only waits for the lock. */
 static void job_stop_all(pid_t job)
 {
     (void)sigqueue(job, SIGTSTP, (union sigval){.sival_int = STOP_ALL});
 }
 
-/* The deadline is told again at least this often while it moves. */
+/* The deadline is sent again at least this often while it moves. */
 #define TICK_MAX_MS 1000
-/* And with a terminal, to see whether it became ours. */
+/* The same with a terminal, to notice when the foreground becomes ours. */
 #define TICK_TERMINAL_MS 200
-/* What one turn takes of the dead, and of signals: who makes more of them does
- * not keep us from renewing. */
+/* The most dead children, and the most signals, that one turn takes, so that a
+ * flood of them does not keep us from renewing. */
 #define REAP_MAX   256
 #define SIGNAL_MAX 64
 
-/* Somebody may have stopped it, and then it would do nothing. */
+/* Continue the guardian in case it was stopped, since it would act on
+ * nothing. */
 static void wake_guardian(const struct cli_wrapper *w)
 {
     if (!w->guardian.is_reaped) {
@@ -218,7 +219,7 @@ static void handle_while_waiting(struct cli_wrapper *w, int number)
     }
 }
 
-/* Go on, in the foreground if the shell gave it to us. */
+/* Continue the command, in the foreground if the shell gave it to us. */
 static void continue_child(struct cli_wrapper *w)
 {
     if (cli_terminal_is_ours(&w->terminal) && !w->is_child_done) {
@@ -265,8 +266,8 @@ static void handle_signals(struct cli_wrapper *w)
     }
 }
 
-/* Nothing keeps it from going on: it has the terminal that it was stopped
- * for want of, or can have it; or there is no way back from a stop. */
+/* Tell whether a stop is pointless: the command has the terminal that it was
+ * stopped for, or can get it; or no shell could continue it. */
 static bool is_pointless(const struct cli_wrapper *w, int number)
 {
     bool is_for_terminal = number == SIGTTIN || number == SIGTTOU;
@@ -277,7 +278,7 @@ static bool is_pointless(const struct cli_wrapper *w, int number)
                                  cli_terminal_is_of(&w->terminal, w->child))));
 }
 
-/* The shell shall see it stopped, unless it was stopped by hand, from
+/* Let the shell see the command as stopped, unless it was stopped by hand, from
  * elsewhere. */
 static void handle_stop(struct cli_wrapper *w, int number)
 {
@@ -296,8 +297,8 @@ static void handle_stop(struct cli_wrapper *w, int number)
     job_stop(w->job, &w->terminal);
 }
 
-/* Who shares a pipeline with us may have been stopped for want of the
- * terminal that the command had. */
+/* A process in our pipeline may have been stopped because the command had the
+ * terminal: continue it. */
 static void take_terminal_back(const struct cli_wrapper *w)
 {
     if (cli_terminal_take(&w->terminal, w->child)) {
@@ -316,7 +317,8 @@ static void handle_message(struct cli_wrapper *w,
         w->exec_errno = message->head.number;
         break;
     case CLI_CHANNEL_STOPPED:
-        if (message->head.value == w->conts) { /* else it goes on by now */
+        if (message->head.value == w->conts) { /* otherwise it was continued
+                                                  since */
             handle_stop(w, message->head.number);
         }
         break;
@@ -354,7 +356,7 @@ static void handle_channel(struct cli_wrapper *w)
     }
 }
 
-/* Sleep until something happens, then take all signals and messages. */
+/* Sleep until an event comes, then take signals and messages. */
 static void step(struct cli_wrapper *w, int timeout_ms)
 {
     struct pollfd fds[] = {{w->signals.fd, POLLIN, 0},
@@ -388,8 +390,8 @@ enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *w)
     return phase;
 }
 
-/* When the lock is surely held until, on CLOCK_BOOTTIME. The clock is read
- * first, so that a pause between the two only shortens it. */
+/* The time until which the lock is surely held, on CLOCK_BOOTTIME. The clock is
+ * read first, so that a pause between the two calls only shortens it. */
 static int64_t safe_deadline(const struct cli_wrapper *w)
 {
     int64_t now_ns = cli_boot_ns();
@@ -397,7 +399,8 @@ static int64_t safe_deadline(const struct cli_wrapper *w)
     return now_ns + hf_remaining_ms(w->claim.lock) * CLI_NS_PER_MS;
 }
 
-/* Without a renewal the command is about to get TERM, or got it. */
+/* Tell whether the command, without a renewal, is about to get TERM, or
+ * got it. */
 static bool is_near(const struct cli_wrapper *w, int64_t deadline_ns)
 {
     return cli_boot_ns() > cli_limits_first_ns(&w->plan.limits, deadline_ns);
@@ -412,7 +415,7 @@ static void handle_loss(struct cli_wrapper *w)
         return;
     }
     w->is_lost = true;
-    /* First, for a message may have to wait for its reader. */
+    /* This comes first, because an event may have to wait for its reader. */
     tell_guardian(w, CLI_CHANNEL_KILL, CLI_KILL_LOST);
     cli_hook_order(w->hook.fd, hf_strreason(reason));
     fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
@@ -441,9 +444,9 @@ static void watch_deadline(struct cli_wrapper *w)
 }
 
 /*
- * A shell's fg gives the job the terminal without a word when it was running:
- * pass it on, and let a command go on that was stopped for want of it. One
- * that was stopped by hand stays so.
+ * A shell's fg gives a running job the terminal without a signal: pass it on to
+ * the command, and continue a command that was stopped for want of it. A
+ * command that was stopped by hand stays stopped.
  */
 static void watch_terminal(struct cli_wrapper *w)
 {
@@ -481,7 +484,8 @@ static bool start(struct cli_wrapper *w)
 
     cli_limits_init(&w->plan.limits, w->options, lease_ms);
     cli_hook_arm(w->hook.fd, hf_fence(w->claim.lock));
-    /* The store was slow, or we were stopped as it answered. */
+    /* The deadline is near if the store was slow, or we were stopped while it
+     * answered. */
     if (is_near(w, safe_deadline(w))) {
         (void)!hf_renew(w->claim.lock, NULL);
     }
