@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault+X: the store X behind a bad network. For each X that is asked for there
- * is a decorated vtable with X's capabilities and options; its session state
- * has X's own at its end. Which call meets which fault is the plan's; here is
- * what it then does. In a batch the operation that is hit goes alone and its
- * neighbours go as they are: without rules everything passes untouched.
+ * fault+X: the store X behind a bad network. Each X that is asked for gets a
+ * decorated vtable with X's capabilities and options; its session state has X's
+ * own state at its end. The plan decides which call meets which fault; this
+ * file carries the fault out. In a batch the operation that is hit is sent
+ * alone, and those around it unchanged: without rules all calls pass untouched.
  * Nothing is allocated once a session is open.
  * Thread: as the store behind it.
  */
@@ -24,12 +24,12 @@ enum { STORES_MAX = 16, OPTIONS_MAX = 32, URL_OPTIONS_MAX = 64 };
 
 struct session {
     struct hf__head head;
-    /* NULL until the inner state may be closed and interrupted. */
+    /* This is NULL until the inner state may be closed and interrupted. */
     _Atomic(const struct hf__backend *) inner;
     struct hf__fault_plan *plan;
     struct hf__parker parker;
-    bool is_lost; /* an answer was lost: the batch goes on, the session not */
-    _Alignas(max_align_t) unsigned char state[]; /* the inner session's */
+    bool is_lost; /* a reply was lost: the session ends after the batch */
+    _Alignas(max_align_t) unsigned char state[]; /* the inner session's state */
 };
 
 struct decorated {
@@ -43,22 +43,22 @@ static const char *const own_options[] = {"fault", "seed"};
 enum { N_OWN = 2 };
 
 static struct hf__process_mutex table_mutex;
-static struct decorated table[STORES_MAX]; /* grows only; by inner */
+static struct decorated table[STORES_MAX]; /* only grows; searched by `inner` */
 
 static struct hf__head *inner_head(struct session *s)
 {
     return (struct hf__head *)(void *)s->state;
 }
 
-/* The inner session learns which call runs. That it was interrupted it is
- * told by interrupt() alone: copying it here could undo that. */
+/* Tell the inner session which call runs. Only interrupt() tells it of an
+ * interrupt: copying the flag here could undo that. */
 static void *enter(struct session *s)
 {
     inner_head(s)->generation = s->head.generation;
     return s->state;
 }
 
-/* False if the deadline or an interrupt came first. */
+/* Pause for `ms`. Returns false if the deadline or an interrupt came first. */
 static bool let_pass(struct session *s, int64_t ms, hf__time deadline)
 {
     hf__time end = hf__after_ms(hf__now(), ms);
@@ -104,7 +104,8 @@ static int execute_unseen(struct session *s, const struct hf__op *op,
     return execute_inner(s, &one, 1, deadline, NULL);
 }
 
-/* One operation that is hit. Negative: what follows can't be sent. */
+/* Run the one operation that is hit. A negative result means that the following
+ * ones cannot be sent. */
 static int execute_hit(struct session *s, struct hf__op *op,
                        struct hf__fault fault, hf__time deadline, hf_error *err)
 {
@@ -134,7 +135,7 @@ static int execute_hit(struct session *s, struct hf__op *op,
         r = execute_unseen(s, op, deadline);
         break;
     case HF__FAULT_LOSE_REQUEST:
-    case HF__FAULT_MOVE: /* an open's alone */
+    case HF__FAULT_MOVE: /* only for an open */
     case HF__FAULT_NONE:
         break;
     }
@@ -169,7 +170,8 @@ static int fault_execute(void *state, struct hf__op *ops[], int n,
 
 /* ---- the other calls */
 
-/* What happens before the inner call; negative: it doesn't take place. */
+/* Carry out a fault before the inner call; if it returns a negative status, the
+ * call is not made. */
 static int before(struct session *s, struct hf__fault fault, hf__time deadline,
                   hf_error *err)
 {
@@ -181,7 +183,8 @@ static int before(struct session *s, struct hf__fault fault, hf__time deadline,
     return is_lost ? fail_lost(err, HF_EUNAVAIL) : HF_OK;
 }
 
-/* What happens after it; negative: nobody hears of it. */
+/* Carry out a fault after the inner call; if it returns a negative status, the
+ * caller gets no result. */
 static int after(struct session *s, struct hf__fault fault, hf__time deadline,
                  hf_error *err)
 {
@@ -199,7 +202,7 @@ static int fault_wait(void *state, struct hf__watch *w[], int n,
     struct hf__fault fault;
     int r;
 
-    if (n == 0) { /* no wait: a plan counts those */
+    if (n == 0) { /* no wait, it only ends watches; a plan counts waits */
         return s->inner->wait(enter(s), w, n, deadline, err);
     }
     fault = hf__fault_next(s->plan, HF__FAULT_WAIT);
@@ -374,7 +377,8 @@ static void fault_close(void *state)
     }
 }
 
-/* Nobody listens for breaks: a plan counts what it can foresee. */
+/* HF_CAP_PUSH and HF__CAP_MOVES are removed, so that no session listens for
+ * breaks: a plan cannot foresee when its calls come. */
 static unsigned fault_caps(const struct hf__url *url)
 {
     const struct hf__backend *inner =

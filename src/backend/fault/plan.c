@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading fault= and keeping count. What a fault then does to a call is
- * fault.c's. A plan stays until the process ends; there is one for each
- * different URL, and they are few. Thread: any, under one mutex.
+ * Parses fault= and counts calls; fault.c carries out what a fault does. A plan
+ * stays until the process ends; there is one for each different URL, and they
+ * are few. Thread: any, under one mutex.
  */
 #include "src/backend/fault/plan.h"
 
@@ -28,9 +28,9 @@ struct rule {
     unsigned targets; /* a set of bits */
     uint64_t first;
     uint64_t last;
-    uint64_t chance; /* in a million, of those */
+    uint64_t chance; /* chance in a million that one in the range is hit */
     int64_t pause_ms;
-    uint64_t count; /* matching targets so far */
+    uint64_t count; /* calls of its targets so far */
 };
 
 struct hf__fault_plan {
@@ -44,8 +44,8 @@ struct hf__fault_plan {
 /* A row of one of the two word lists of the syntax. */
 struct word {
     const char *text;
-    unsigned value; /* of a fault: what; of a target: its bits */
-    unsigned fits;  /* of a fault: the targets it can happen to */
+    unsigned value; /* of a fault: its hf__fault_what; of a target: its bits */
+    unsigned fits;  /* of a fault: the targets that it can hit */
     bool has_time;
 };
 
@@ -115,7 +115,7 @@ static const struct word *find_word(const struct word *list, const char *text)
     return list->text != NULL ? list : NULL;
 }
 
-/* Reads the digits at *text; false if there is none, or too many. */
+/* Read the digits at *text; false if there are none, or too many. */
 static bool read_number(const char **text, uint64_t *ret_number)
 {
     const char *at = *text;
@@ -130,7 +130,7 @@ static bool read_number(const char **text, uint64_t *ret_number)
     return is_number;
 }
 
-/* 0.05, or 1: at most six decimals. */
+/* Read a probability such as 0.05, or 1, with at most six decimals. */
 static bool read_chance(const char *text, uint64_t *ret_chance)
 {
     uint64_t chance = 0;
@@ -172,7 +172,7 @@ static bool read_which(const char *text, struct rule *rule)
     return *text == '\0' && rule->first >= 1 && rule->first <= rule->last;
 }
 
-/* Reads one rule at *text and leaves *text at the comma or the end. */
+/* Read one rule at *text and leave *text at the comma or the end. */
 static bool read_rule(const char **text, struct rule *rule)
 {
     char what[WORD_MAX];

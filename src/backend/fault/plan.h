@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When which fault happens: the option fault= of a fault+X: URL, a list of
+ * When which fault happens: the option fault= of a fault+X: URL is a list of
  * rules separated by commas, in the syntax below. The first rule that matches
- * acts; all count. The plan, and with it the counting, belongs to the text of
- * the URL for as long as the process lives: all sessions share it, so that it
- * goes on when a dead one is opened again. Thread: any.
+ * acts; all rules count the call. The plan, with its counts, belongs to the
+ * text of the URL until the process ends: all sessions share it, so that it
+ * continues when a dead session is opened again. Thread: any.
  */
 #ifndef HF_BACKEND_FAULT_PLAN_H
 #define HF_BACKEND_FAULT_PLAN_H
@@ -48,7 +48,7 @@ enum hf__fault_what {
     HF__FAULT_DIE
 };
 
-/* What a fault can happen to: an operation by its kind, or another call. */
+/* What a fault can hit: an operation by its kind, or another call. */
 enum hf__fault_target {
     HF__FAULT_OPEN = HF__OP_BREAK + 1,
     HF__FAULT_WAIT,
@@ -66,15 +66,16 @@ struct hf__fault {
 
 struct hf__fault_plan;
 
-/* The plan of that URL. HF_OK; HF_EINVAL naming the rule; HF_ENOMEM. */
+/* Find or make the URL's plan. Returns HF_OK, HF_EINVAL with a text that names
+ * the rule, or HF_ENOMEM. */
 HF_MUST_CHECK int hf__fault_plan_of(const struct hf__url *,
                                     struct hf__fault_plan **ret_plan,
                                     hf_error *err);
-/* Count one call of that target, and say what happens to it. `target` is a
- * hf__fault_target or a hf__op_kind. */
+/* Count one call of that target, and return the fault that hits it. `target` is
+ * a hf__fault_target or a hf__op_kind. */
 struct hf__fault hf__fault_next(struct hf__fault_plan *, int target);
-/* How many faults happened in this process so far; for tests that raise the
- * number of a rule until it no longer fires. */
+/* Returns how many faults happened in this process so far; for tests that raise
+ * the number of a rule until it no longer fires. */
 unsigned hf__fault_count(void);
 
 #endif
