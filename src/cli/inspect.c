@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The verbs that look at a store: `who NAME` (held is 0, free is 1), `ls
- * [PREFIX]` (nothing held is an answer like any other: 0), `gc`, which deletes
- * the records of names that were idle long enough, and `check`: fit (0) when
- * no item is unfit and the store opens at all, else unfit (1); one that is fit
- * but reaches less far than --reach demands is refused as everywhere, with 77.
- * What is looked at, and which records may go without a promise broken, is the
- * library's. Thread: main.
+ * [PREFIX]` (0 also if nothing is held), `gc`, which deletes the records of
+ * names that were idle long enough, and `check`: fit (0) if the store opens and
+ * no item is unfit, otherwise unfit (1). A store that is fit but reaches less
+ * far than --reach demands is refused with 77, as everywhere. The library
+ * decides what is checked, and which records may be deleted without breaking a
+ * promise. Thread: main.
  */
 #include "src/cli/clock.h"
 #include "src/cli/event.h"
@@ -63,7 +63,8 @@ static const struct {
     {HF_CAP_CELLS, "cells"},
 };
 
-/* What the store can do, a word each, separated and in quotes as given. */
+/* Add a word for each thing that the store can do, separated and quoted as
+ * given. */
 static void add_abilities(struct cli_text *text, unsigned flags,
                           const char *quote, const char *separator)
 {
@@ -112,7 +113,8 @@ static int show_items(const struct cli_options *o, const struct checking *c,
     return cli_output(&text, c->is_unfit ? CLI_EXIT_NO : CLI_EXIT_DONE);
 }
 
-/* The store refused itself when it was opened: that is an answer, too. */
+/* Show that the store was refused when it was opened, which is an
+ * answer, too. */
 static int show_refused(const struct cli_options *o,
                         const struct cli_store *store, const char *reason)
 {
@@ -154,7 +156,8 @@ static int check(const struct cli_options *o, const struct cli_store *store,
     return r;
 }
 
-/* No server is asked: it may be one that lets this user make no tables. */
+/* Print the DDL without asking a server, which may not let this user create
+ * tables. */
 static int print_ddl(const struct cli_options *o, const struct cli_store *store)
 {
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
@@ -220,7 +223,7 @@ static void add_part(struct cli_text *text, uint64_t n, const char *what,
     }
 }
 
-/* "removed 6 records (3 expired, 2 released, 1 mark)" */
+/* Add "removed 6 records (3 expired, 2 released, 1 mark)". */
 static void say(struct cli_text *text, const hf_gc_info *info, int64_t idle_ms)
 {
     char idle[CLI_DURATION_SIZE];
@@ -379,7 +382,7 @@ static void add_row(struct cli_text *text, const char *key, const char *word)
     cli_text_add(text, "\n");
 }
 
-/* Of one among several only what tells them apart is said. */
+/* Add one holder. Of one among several only what tells them apart is shown. */
 static void add_holder(struct cli_text *text, const hf_info *info)
 {
     int64_t since_us = hf_info_acquired_us(info);
@@ -414,7 +417,7 @@ static void add_holder(struct cli_text *text, const hf_info *info)
     }
 }
 
-/* In the order in which they will be served. */
+/* Add the waiters in the order in which they will be served. */
 static void add_waiters(struct cli_text *text, const hf_info *info)
 {
     const hf_info *one = NULL;

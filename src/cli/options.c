@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables: which verbs and options there are, their defaults, their ranges
- * and the words that explain them; which of their words somebody meant who
- * mistyped one; and the verbs that only print what is written here: help,
- * backends, version. How a line is parsed is args.c's; what an option does is
- * its verb's. Thread: main.
+ * The tables: all verbs and options, their defaults, their ranges and their
+ * help; the nearest word for a mistyped one; and the verbs that only print what
+ * is written here: help, backends, version. args.c parses a line; each verb
+ * does what its options say. Thread: main.
  */
 #include "src/cli/options.h"
 #include "include/holdfast.h"
@@ -211,7 +210,7 @@ enum cli_verb_id cli_verb_find(const char *word)
     return (enum cli_verb_id)i;
 }
 
-/* "run, who, ls, …" in buf. */
+/* Write "run, who, ls, …" to buf. */
 static const char *verb_list(char *buf, size_t size)
 {
     size_t length = 0;
@@ -307,7 +306,7 @@ static void add_name(struct cli_text *text, const struct cli_option *option)
                  option->argument ? option->argument : "");
 }
 
-/* Words, broken at 79 columns, each line behind the first indented. */
+/* Add words, wrapped at 79 columns, each line after the first indented. */
 static void add_wrapped(struct cli_text *text, const char *words)
 {
     size_t column = 28;
@@ -396,7 +395,8 @@ static void add_listed(struct cli_text *text, const char *verb,
                  option->initial ? option->initial : "-");
 }
 
-/* "verb option argument default", separated by tabs, "-" for none. */
+/* Add lines of "verb option argument default", separated by tabs, "-"
+ * for none. */
 static void add_listing(struct cli_text *text)
 {
     for (int verb = 0; verb < CLI_VERBS; verb++) {

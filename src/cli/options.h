@@ -35,7 +35,7 @@ enum cli_verb_id {
         CLI_VERBS
 };
 
-/* The values of an option that may be repeated. */
+/* The values of an option that may be given more than once. */
 #define CLI_LIST_MAX 255
 struct cli_list {
     int count;
@@ -44,9 +44,9 @@ struct cli_list {
 
 /* All numbers are int64_t, flags 0 or 1; -1 and NULL mean "not given". */
 struct cli_options {
-    uint64_t given; /* bit i: row i of the option table was on the line */
+    uint64_t given; /* bit i: row i of the option table was given */
     enum cli_verb_id verb;
-    const char *action; /* what to do with a cell */
+    const char *action; /* the action on a cell */
     const char *name;   /* NAME, KEY, PREFIX or VERB; NULL: none */
     char **command;     /* what follows `--`; NULL: no `--` */
     const char *url;
@@ -96,8 +96,8 @@ enum cli_kind {
     CLI_TEXT,
     CLI_NUMBER,
     CLI_DURATION, /* or, where `low` is -1, the word "forever" */
-    CLI_WORD,     /* one of those in `argument`, separated by | */
-    CLI_REPEATED  /* texts, each time one more */
+    CLI_WORD,     /* one of the words in `argument`, separated by | */
+    CLI_REPEATED  /* a text that is added to a list each time */
 };
 
 struct cli_option {
@@ -113,7 +113,7 @@ struct cli_option {
     const char *help;
 };
 
-/* What may stand beside the options. */
+/* Whether a word besides the options is allowed. */
 enum cli_operand { CLI_NO_OPERAND, CLI_MAY_OPERAND, CLI_MUST_OPERAND };
 
 struct cli_verb {
@@ -127,21 +127,22 @@ extern const struct cli_option cli_option_table[];
 extern const size_t cli_option_count;
 extern const struct cli_verb cli_verb_table[CLI_VERBS];
 
-/* Was the option of that name on the line? */
+/* Tell whether the option of that name was given. */
 bool cli_option_given(const struct cli_options *, const char *name);
 
-/* 0 to CLI_VERBS - 1, or CLI_VERBS. */
+/* Returns 0 to CLI_VERBS - 1, or CLI_VERBS for an unknown word. */
 enum cli_verb_id cli_verb_find(const char *word);
-/* Say so, after the prefix, with the verb that may be meant. Gives 64. */
+/* Say that the verb is unknown, after the prefix, with the verb that may be
+ * meant. Returns 64. */
 int cli_verb_unknown(const char *prefix, const char *typed);
 
-/* The verbs: each gives the exit code of the program. Only main.c knows which
- * function is whose, so that what reads the tables need not have them all. */
+/* The verbs: each returns the program's exit code. Only main.c maps verbs to
+ * functions, so that a program that reads the tables need not link them all. */
 #define CLI_X(id, word) int cli_##word(const struct cli_options *);
 CLI_VERB_MAP(CLI_X)
 #undef CLI_X
 
-/* Keeps the nearest of the words it is shown. */
+/* Keeps the nearest of the words that were tried. */
 struct cli_suggest {
     const char *word;
     const char *nearest; /* NULL: none is near enough */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which bytes of a URL are secret: what stands between ':' and '@'
- * of an authority, and the value of an option such as `password`, also where
- * they were mistyped, and no less than the library hides; of what was meant as
- * a URL also what is the value of no option that there is. Several URLs may
- * stand in one string, separated by spaces. Thread: main.
+ * Decides which bytes of a URL are secret: those between ':' and '@' of an
+ * authority, and the value of an option such as `password`, also where they
+ * were mistyped, and everything that the library hides. In a text that was
+ * meant as a URL the value of an unknown option is secret, too. Several URLs
+ * may be in one string, separated by spaces. Thread: main.
  */
 #include "src/cli/secret.h"
 #include "src/cli/text.h"
@@ -17,7 +17,7 @@ struct range {
     size_t to;
 };
 
-/* The last `sign` in the text, or `to`. */
+/* Position of the last `sign` in the text, or `to`. */
 static size_t last(const char *text, size_t from, size_t to, char sign)
 {
     size_t at = to;
@@ -39,8 +39,8 @@ static bool is_of_scheme(char c)
            c == '.';
 }
 
-/* Where the URL ends that `from` is in: several may stand in one string, with
- * a space between them, but a password may have one, too. */
+/* The end of the URL that `from` is in: several URLs may be in one string with
+ * a space between them, but a password may have a space, too. */
 static size_t end_of_url(const char *url, size_t from)
 {
     const char *first = url + from;
@@ -59,7 +59,7 @@ static size_t end_of_url(const char *url, size_t from)
     return from + strlen(first);
 }
 
-/* A ':' behind which no port stands; `end`: there is none. */
+/* Find a ':' that no port follows; `end` if there is none. */
 static size_t find_odd_colon(const char *url, size_t at, size_t end)
 {
     while (at < end) {
@@ -77,7 +77,7 @@ static size_t find_odd_colon(const char *url, size_t at, size_t end)
     return end;
 }
 
-/* Where the scheme begins that ends at `colon`. */
+/* The start of the scheme that ends at `colon`. */
 static size_t start_of_scheme(const char *text, size_t colon)
 {
     size_t at = colon;
@@ -101,7 +101,8 @@ static bool is_local(const char *word)
     return false;
 }
 
-/* A '?' of a password is none before options: an '@' comes before a '='. */
+/* The end of the path. A '?' inside a password does not begin options: an '@'
+ * follows it before any '='. */
 static size_t end_of_path(const char *url, size_t at, size_t all)
 {
     size_t mark = at + strcspn(url + at, "?");
@@ -112,8 +113,9 @@ static size_t end_of_path(const char *url, size_t at, size_t all)
     return url[mark + 1 + strcspn(url + mark + 1, "=&@")] == '@' ? all : mark;
 }
 
-/* Of hosts without a user, or behind him: what stands for a port and is none,
- * and all behind it, for its '/' may be one of a password. */
+/* In hosts without a user, or after the '@': find what is in the place of a
+ * port but is none, and all that follows, because its '/' may be part of a
+ * password. */
 static struct range odd_port(const char *url, size_t at)
 {
     size_t all = end_of_url(url, at);
@@ -125,7 +127,8 @@ static struct range odd_port(const char *url, size_t at)
     return colon < end ? (struct range){colon + 1, all} : (struct range){0, 0};
 }
 
-/* Without '@': a user and a password at the place of hosts, or of a path. */
+/* Without '@': find a user and a password in the place of hosts, or of
+ * a path. */
 static struct range without_host(const char *url, size_t at, size_t path)
 {
     size_t all = end_of_url(url, at);
@@ -144,9 +147,9 @@ static struct range without_host(const char *url, size_t at, size_t path)
 
 /*
  * The first secret of the authority that begins at `at`, or an empty range. A
- * password ends at the last '@', also of the path: one in which '/' or '?' was
- * not written as %XX ends the authority too early, and one behind "///" has
- * none. No right URL has an '@' in a path behind hosts.
+ * password ends at the last '@', even one in the path: a '/' or '?' that was
+ * not written as %XX ends the authority too early, and after "///" there is
+ * none. A valid URL has no '@' in a path after hosts.
  */
 static struct range authority(const char *url, size_t at)
 {
@@ -164,7 +167,7 @@ static struct range authority(const char *url, size_t at)
                             : odd_port(url, sign + 1);
 }
 
-/* Also as people write it who do not know its name. */
+/* Misspellings of people who do not know the option's name count, too. */
 static bool is_secret_option(const char *name, size_t length)
 {
     static const char *const files[] = {"password_file",
@@ -181,7 +184,7 @@ static bool is_secret_option(const char *name, size_t length)
            memmem(name, length, "pass", 4);
 }
 
-/* An option of some store, whose value is no secret. */
+/* Options of the stores whose values are not secret. */
 static bool is_known_option(const char *name, size_t length)
 {
     static const char *const known[] = {"allow",
@@ -219,7 +222,8 @@ static bool is_known_option(const char *name, size_t length)
     return false;
 }
 
-/* is_url: more than a word in which there may be one. */
+/* `is_url`: the text was meant as a URL, rather than one that may contain a
+ * URL. */
 static struct range option(const char *url, size_t at, bool is_url)
 {
     size_t all = end_of_url(url, at);
@@ -236,8 +240,8 @@ static struct range option(const char *url, size_t at, bool is_url)
                      : (struct range){0, 0};
 }
 
-/* The first secret at or behind `from`; empty: there is none. Where one ended
- * at its '@', hosts follow. */
+/* The first secret at or after `from`, or an empty range. After a secret that
+ * ended at its '@' hosts follow. */
 static struct range find(const char *url, size_t from, bool is_url)
 {
     struct range found = {0, 0};
@@ -260,7 +264,7 @@ bool cli_secret_is_in(const char *url)
     return find(url, 0, false).to > 0;
 }
 
-/* r: the first of them. */
+/* Replace each secret by "***"; `r` is the first. */
 static char *hide(const char *url, struct range r, bool is_url)
 {
     struct cli_text shown = {0};
@@ -281,7 +285,7 @@ char *cli_secret_hide(const char *text)
     return hide(text, find(text, 0, false), false);
 }
 
-/* Of what may be a URL without "://", or one without a scheme. */
+/* The secret of a word that may be a URL without "://", or without a scheme. */
 static struct range without_slashes(const char *word)
 {
     size_t length = strlen(word);

@@ -31,7 +31,7 @@
 
 #define CLI_CONFIG_SYSTEM "/etc/holdfast/config"
 
-/* More than this is no configuration of ours. */
+/* A larger file is not a configuration of holdfast. */
 #define CONFIG_MAX 65536
 
 static const char blanks[] = " \t\r";
@@ -42,8 +42,8 @@ struct reader {
     struct cli_config *config;
     const char *path;
     int line;
-    unsigned mode; /* of the file */
-    unsigned seen; /* KEY_URL and KEY_REACH: those that stood above */
+    unsigned mode; /* mode of the file */
+    unsigned seen; /* KEY_URL, KEY_REACH: keys in earlier lines */
 };
 
 static int bad_key(const struct reader *in, const char *written)
@@ -165,7 +165,7 @@ static int read_lines(struct reader *in, char *text)
     return r;
 }
 
-/* The file's text; NULL and errno 0: there is no such file. */
+/* Returns the file's text; NULL and errno 0 if there is no such file. */
 static char *load(const char *path, size_t *ret_length, unsigned *ret_mode)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -228,11 +228,11 @@ static const char ways[] =
     "~/.config/holdfast/config or /etc/holdfast/config (for "
     "example " CLI_DEFAULT_SCHEME ":/path/locks.db)";
 
-/* The home of the effective user in the passwd database; NULL: none. 0, or the
- * exit code after having said that it cannot be looked up. Who is not found is
- * no error, and neither are the codes that C libraries give then. But a home
- * that could not be looked up must not count as none: the file that names the
- * store may be in it. */
+/* The effective user's home in the passwd database; NULL: none. Returns 0, or
+ * the exit code after having said that the lookup failed. A missing user, or a
+ * code that C libraries use for one, is no failure. But a home that could not
+ * be looked up must not count as none: the file that names the store may be in
+ * it. */
 static int default_dir_home(char **ret_home)
 {
     const struct passwd *entry;
@@ -292,7 +292,8 @@ static bool is_network(const char *path)
     return false;
 }
 
-/* Ours, a folder, not a link, and no looser than `refused` allows. */
+/* Check that the path is our own folder, not a link, without a mode of
+ * `refused`. */
 static bool is_safe(const char *path, mode_t refused)
 {
     struct stat st;
@@ -377,8 +378,8 @@ static char *checked(char *path, mode_t refused)
     return NULL;
 }
 
-/* Find or make the folder. A new string; or NULL after having said why
- * nothing is usable. */
+/* Find or make the folder. Returns a new string; or NULL after having said why
+ * no folder is usable. */
 static char *default_dir(void)
 {
     char *home CLI_AUTO(cli_free_auto) = NULL;
@@ -438,7 +439,7 @@ static int read_configs(struct cli_config *config)
     return r ? r : cli_config_read(config, CLI_CONFIG_SYSTEM);
 }
 
-/* A path may hold what a URL gives a meaning to. */
+/* Characters of the path that mean something in a URL are escaped. */
 static char *default_url(const char *folder)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -501,13 +502,14 @@ int cli_store_choose(const struct cli_options *o, struct cli_store *store)
     reach = o->reach ? o->reach : config.reach;
     store->reach = reach ? read_reach(reach) : HF_REACH_PROCESS;
     store->shown = cli_secret_hide_all(store->url);
-    /* argv is visible to every user of the host; holdfast wipes what it can. */
+    /* Every user of the host can see argv, so holdfast wipes the password
+     * there. */
     if (store->is_option && cli_secret_is_in(store->url)) {
         cli_say("warning: a password in --url can be seen by others; use "
                 "password_file= in the URL, HOLDFAST_PASSWORD_FILE or "
                 "HOLDFAST_PASSWORD");
-        /* The words of argv are ours to write; the table's type is const
-         * because nobody else does. */
+        /* We may write to argv; the table's type is const because nothing else
+         * does. */
         cli_secret_wipe((char *)(uintptr_t)o->url);
     }
     return 0;
@@ -535,7 +537,7 @@ int cli_store_open(const struct cli_store *store, hf_client **ret_client,
     return hf_open(store->url, &opts, ret_client, err);
 }
 
-/* The command of a run has not the password that the run has. */
+/* Advise if the command of a run lacks the run's password. */
 static const char *advice(int status, const char *why)
 {
     const char *file = getenv("HOLDFAST_PASSWORD_FILE");

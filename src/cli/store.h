@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which store the command uses, and how it opens it. Thread: main chooses; any
- * thread may open.
+ * Chooses the store that the command uses, and opens it. Thread: main chooses;
+ * any thread may open.
  */
 #ifndef HF_CLI_STORE_H
 #define HF_CLI_STORE_H
@@ -10,17 +10,17 @@
 #include "src/cli/options.h"
 
 struct cli_config {
-    char *url;      /* NULL: in neither file */
-    char *url_from; /* the file that says so */
-    char *reach;    /* NULL: in neither file */
+    char *url;      /* NULL: set in neither file */
+    char *url_from; /* the file that sets it */
+    char *reach;    /* NULL: set in neither file */
 };
 
-/* Read one file; what is set already stays. A file that does not exist is
- * fine. 0, or 78 after having said what is wrong, with file and line. */
+/* Read one file; a key that is already set stays. A missing file is fine.
+ * Returns 0, or 78 after having said what is wrong, with file and line. */
 int cli_config_read(struct cli_config *, const char *path);
 void cli_config_fini(struct cli_config *);
 
-/* What it is: the scheme of its URL, and as people call it. */
+/* The default store: the scheme of its URL, and its common name. */
 #define CLI_DEFAULT_SCHEME "sqlite"
 #define CLI_DEFAULT_STORE  "SQLite"
 
@@ -28,29 +28,30 @@ struct cli_store {
     char *url;
     char *shown;      /* the URL without its secrets */
     const char *from; /* "--url", "HOLDFAST_URL", a file, "the default" */
-    bool is_option;   /* --url: the lines that we suggest must repeat it */
-    bool is_config;   /* a file says so: a bad URL is 78 */
-    hf_reach reach;   /* what is demanded */
+    bool is_option;   /* from --url: the lines that we suggest must repeat it */
+    bool is_config;   /* from a file: a bad URL is 78 */
+    hf_reach reach;   /* the demanded reach */
     const char *allow;
-    hf_level level; /* of the library's log */
+    hf_level level; /* level of the library's log */
 };
 
-/* DESIGN.md §7. 0, or the exit code after having said what is wrong. */
+/* Choose the store as DESIGN.md §7 says. Returns 0, or the exit code after
+ * having said what is wrong. */
 int cli_store_choose(const struct cli_options *, struct cli_store *);
 void cli_store_fini(struct cli_store *);
 
-/* Open it; a status of the library. */
+/* Open the store. Returns a status of the library. */
 int cli_store_open(const struct cli_store *, hf_client **ret_client,
                    hf_error *err);
-/* Choose and open, for the verbs that look. 0, or the exit code after having
- * said what is wrong. */
+/* Choose and open the store, for the verbs that look. Returns 0, or the exit
+ * code after having said what is wrong. */
 int cli_store_enter(const struct cli_options *, struct cli_store *,
                     hf_client **ret_client);
-/* Why the store could not be opened: the exit code, and the text as a new
- * string. */
+/* Tell why the store could not be opened: returns the exit code, and the text
+ * as a new string. */
 int cli_store_failed(const struct cli_store *, int status, const hf_error *err,
                      char **ret_text);
-/* Say it, too. */
+/* The same, and say it. */
 int cli_store_say_failed(const struct cli_store *, int status,
                          const hf_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap of the command (nothing else calls malloc), strings that grow, a
- * stranger's word made harmless, and tables whose columns line up. Out of
- * memory is exit 71, said with a write() that needs no memory itself. Thread:
+ * The command's heap (nothing else calls malloc), growing strings, text of
+ * others made harmless, and tables with aligned columns. When memory runs out
+ * the command ends with 71, said by a write() that needs no memory. Thread:
  * any.
  */
 #include "src/cli/text.h"
@@ -134,7 +134,7 @@ void cli_text_add(struct cli_text *text, const char *format, ...)
     text->length += (size_t)length;
 }
 
-/* Surrogates, overlong forms and what lies beyond U+10FFFF are refused. */
+/* Refuse surrogates, overlong forms and points beyond U+10FFFF. */
 static bool is_point(uint32_t point, size_t length)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -182,7 +182,7 @@ size_t cli_width(const char *text)
     return width;
 }
 
-/* C0, C1, DEL, line separators, and the marks that reorder a line. */
+/* These are C0, C1, DEL, line separators, and the marks that reorder a line. */
 static bool is_harmful(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
