@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three workers want one lock, as three programs would: each has a client of
- * its own. Each holds the lock four times, for a random while, and for each
- * attempt it is told who tried, what came of it, and the record that the store
- * has of the lock now. The program checks as it goes that no two workers are
- * in at once and that the fencing number only rises; where it is not so, it
- * says MISTAKE. Its options show what happens to the locks of programs that
- * crash.
+ * Three workers want one lock, as three programs would: each has its own
+ * client. Each holds the lock four times, for a random time. For each attempt
+ * the output says who tried, what the result was, and what the store's record
+ * of the lock now is. The program checks that no two workers hold the lock at
+ * once and that the fencing number only rises; otherwise it says MISTAKE. Its
+ * options show what happens to the locks of programs that crash.
  */
 #include "examples/contend.h"
 
@@ -42,7 +41,8 @@ hf_caps_info caps = HF_CAPS_INFO_INIT;
 atomic_bool is_over;
 hf_cancel *stop;
 
-/* What the lock protects; atomic only so that a broken lock is seen. */
+/* The lock protects this; it is atomic only so that a broken lock is
+ * noticed. */
 static atomic_int inside;
 atomic_ullong last_fence;
 
@@ -76,14 +76,14 @@ hf_client *enter(void)
     return client;
 }
 
-/* Where a lock lives with its session it has the session's lease, and no
- * other: one leaves it at the default. */
+/* Where a lock lives with its session, the lease is the session's; then the
+ * option stays at its default. */
 int64_t lease(int64_t wanted_ms)
 {
     return (caps.flags & HF_CAP_SESSION) != 0 ? HF_LEASE_DEFAULT_MS : wanted_ms;
 }
 
-/* The work under the lock, and its end. */
+/* Work under the lock, then release it. */
 void work(hf_client *client, hf_lock *lock, int ms)
 {
     unsigned long long fence = hf_fence(lock);
@@ -107,7 +107,7 @@ void work(hf_client *client, hf_lock *lock, int ms)
     hf_free(lock);
 }
 
-/* Try once, with some patience. False: give up, the store has failed. */
+/* Try once, with some patience. False: the store has failed, so give up. */
 static bool take_turn(struct worker *w, hf_client *client)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
@@ -186,7 +186,7 @@ static bool contend(bool has_cleaner)
     return had == WORKERS * turns && mistakes == 0;
 }
 
-/* What the store can do; and its name, without a password. */
+/* Ask what the store can do, and print its name, without a password. */
 static bool learn(void)
 {
     hf_client *client = enter();
@@ -205,7 +205,7 @@ static bool run_all(bool has_cleaner, bool leaves_stale)
     return learn() && (!leaves_stale || show_stale()) && contend(has_cleaner);
 }
 
-/* Somebody else's locks may be there, too. */
+/* Run on the given store, where others may have locks, too. */
 static bool run_on_given(bool has_cleaner, bool leaves_stale)
 {
     if (has_cleaner && !strstr(url, "prefix=")) {
@@ -217,7 +217,7 @@ static bool run_on_given(bool has_cleaner, bool leaves_stale)
     return run_all(has_cleaner, leaves_stale);
 }
 
-/* In a folder that goes again. */
+/* Run in a temporary folder, which is removed afterwards. */
 static bool run_in_temporary(bool has_cleaner, bool leaves_stale)
 {
     static const char *const files[] = {"", "-wal", "-shm", "-holdfast"};

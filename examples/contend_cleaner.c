@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 #define LEFT_LEASE_MS 300
-#define IDLE_MS       500  /* what is removed: nobody has used it for so long */
-#define CLEAN_MS      1000 /* between two cleanings; more than both */
+#define IDLE_MS       500  /* records are removed if unused for this long */
+#define CLEAN_MS      1000 /* between two cleanings; more than both above */
 
-/* Takes locks of other names. Two are given back; three are left to their
- * leases, as by programs that were killed. How many are. */
+/* Acquire locks of other names. Two are released; three are left to their
+ * leases, as by programs that were killed. Returns how many are left. */
 static int leave_behind(hf_client *client)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
@@ -36,7 +36,7 @@ static int leave_behind(hf_client *client)
     return left;
 }
 
-/* Rounds until the workers have ended, and tells of each. */
+/* Clean in rounds until the workers have ended, and report each round. */
 static int clean(hf_client *client, hf_error *err)
 {
     unsigned long long expired = 0;

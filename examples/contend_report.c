@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the example contend tells: who, when, what came of it, and the lock's
- * record in a form for people.
+ * The output of the example contend: who, when, what the result was, and the
+ * lock's record in a form for people.
  */
 #include "examples/contend.h"
 
@@ -12,7 +12,7 @@
 
 atomic_int mistakes;
 
-/* This thread, by the name that the records of its locks have. */
+/* The name of this thread, as in the records of its locks. */
 static _Thread_local char me[16] = "main";
 
 void call_me(const char *name)
@@ -64,8 +64,8 @@ static const char *or_none(const char *text)
     return text ? text : "none";
 }
 
-/* What came of an attempt, and who has the lock: since when, how, for how
- * long still, by which fence. */
+/* Print the result of an attempt, and the holder: since when, how, for how much
+ * longer, by which fence. */
 static void say_record(const char *what, const hf_info *info)
 {
     int64_t since_us = hf_info_acquired_us(info);

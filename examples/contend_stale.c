@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contend --leave-stale: a run is killed while it has the lock. When does the
- * next one get it, and why then?
+ * contend --leave-stale: a process is killed while it holds the lock. When does
+ * the next one get the lock, and why then?
  */
 #include "examples/contend.h"
 
@@ -14,7 +14,8 @@
 
 #define STALE_LEASE_MS 3000
 
-/* In a process of its own: gets the lock, tells its fence, is killed. */
+/* In a child process: acquire the lock, send its fence, and wait to be
+ * killed. */
 static void run_and_die(int parent)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
@@ -23,7 +24,7 @@ static void run_and_die(int parent)
     hf_client *client;
     uint64_t fence;
 
-    signal(SIGINT, SIG_DFL); /* a cancel object is not a child's */
+    signal(SIGINT, SIG_DFL); /* a child must not use the cancel object */
     signal(SIGTERM, SIG_DFL);
     call_me("dead run");
     client = enter();
@@ -35,12 +36,13 @@ static void run_and_die(int parent)
     }
     fence = hf_fence(lock);
     if (fence && write(parent, &fence, sizeof fence) == sizeof fence) {
-        (void)!read(parent, &fence, 1); /* until the parent ends, at most */
+        (void)!read(parent, &fence, 1); /* returns if the parent ends */
     }
     _exit(1);
 }
 
-/* Its fence; 0: it did not get the lock, and has said why. */
+/* Kill a process that holds the lock. Returns its fence; 0: it did not get the
+ * lock, and said why. */
 static unsigned long long leave_dead_run(void)
 {
     uint64_t fence = 0;
@@ -66,7 +68,7 @@ static unsigned long long leave_dead_run(void)
     return fence;
 }
 
-/* Shows when the next one gets the lock of the dead, and why then. */
+/* Show when the next holder gets the dead one's lock, and why then. */
 bool show_stale(void)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;

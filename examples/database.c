@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of database.h.
+ * The functions of database.h.
  */
 #include "examples/database.h"
 

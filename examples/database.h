@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the examples with tables of their own share: a connection to MySQL,
- * MariaDB or PostgreSQL as any program makes one, statements on it, and the
- * calls of Holdfast for rows, which are given the MYSQL or the PGconn. A
- * program that knows its database makes these calls itself. What cannot be done
- * ends the program, but for the calls.
+ * What the examples with their own tables share: a connection to MySQL, MariaDB
+ * or PostgreSQL as any program makes one, statements on it, and Holdfast's
+ * calls for rows, which take the MYSQL or the PGconn. A program that knows its
+ * database makes these calls itself. Any failure ends the program, except in
+ * those calls, which return it.
  */
 #ifndef EXAMPLES_DATABASE_H
 #define EXAMPLES_DATABASE_H
@@ -17,8 +17,9 @@ struct database_kind {
      * postgres://… as libpq has it, password in PGPASSWORD. */
     void *(*enter)(const char *url);
     void (*leave)(void *db);
-    /* A statement that must succeed: how many rows it has changed. The number
-     * in the last column of its first row goes to *ret_number, unless NULL. */
+    /* Run a statement that must succeed; returns how many rows it changed. The
+     * number in the last column of its first row goes to *ret_number, unless
+     * NULL. */
     long long (*run)(void *db, const char *sql, long long *ret_number);
     int (*lock)(void *db, const hf_row *row, const hf_row_lock_opts *opts,
                 hf_row_info *ret_info, hf_error *err);
@@ -37,12 +38,13 @@ struct database {
 };
 
 struct database connect_to(const char *url);
-/* argv: PROGRAM URL; ends the program if that is not so. */
+/* Connect to the URL of argv, which must be PROGRAM URL; otherwise end the
+ * program. */
 struct database connect_as(int argc, char **argv);
 void disconnect(struct database *);
-/* How many rows it has changed. */
+/* Returns how many rows the statement changed. */
 long long run(struct database *, const char *sql);
-/* The number in the last column of its first row. */
+/* Returns the number in the last column of its first row. */
 long long number(struct database *, const char *sql);
 
 /* hf_mysql_lock_row() or hf_postgres_lock_row(), and the others. */

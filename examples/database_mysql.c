@@ -17,7 +17,7 @@ static void end(MYSQL *db)
 static MYSQL *connect_by(const char *host, unsigned port, const char *user,
                          const char *database)
 {
-    const unsigned tcp = MYSQL_PROTOCOL_TCP; /* also where it is localhost */
+    const unsigned tcp = MYSQL_PROTOCOL_TCP; /* even if the host is localhost */
     MYSQL *db = mysql_init(NULL);
 
     if (db == NULL) {

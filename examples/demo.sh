@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Shows the main job on the store that HOLDFAST_URL names, else on the one that
-# you get without naming one: three workers and one lock, what becomes of the
-# locks of those who crash, a command under a lock, a look at who holds it, and
-# a lock that is broken under a running command. Ends with 0 only if all of it
-# went as it says. BUILD is the build folder, TURNS how often each worker holds
-# the lock.
+# Shows the main job on the store that HOLDFAST_URL names, else on the default
+# store: three workers and one lock, what happens to the locks of programs that
+# crash, a command under a lock, who holds it, and a lock that is broken under a
+# running command. Ends with 0 only if all of it went as it says. BUILD is the
+# build folder, TURNS how often each worker holds the lock.
 set -u
 PATH=$(cd "${BUILD:-build}" && pwd):$PATH
 folder=$(mktemp -d)
@@ -40,7 +39,7 @@ expect() {
     [ "$code" = "$wanted" ] || fail "exit $code instead of $wanted: $*"
 }
 
-# until_true COMMAND...: at most a minute
+# until_true COMMAND...: repeat it until it succeeds, for at most a minute
 until_true() {
     tries=600
     until "$@" >/dev/null 2>&1; do
@@ -54,7 +53,7 @@ is_gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# fact NAME: what check says of the store; empty if it is null
+# fact NAME: a field of check --json; empty if it is null
 fact() {
     holdfast check --json | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' |
         grep -v '^null$'
@@ -66,15 +65,16 @@ if [ $? = 78 ]; then
     echo "(no default store can be used here; taking $folder)"
     export HOLDFAST_URL="sqlite:$folder/locks.db"
 fi
-# Where a store is named, others may have their locks in it.
+# Others may have locks in a store that is named, so use a prefix there.
 case ${HOLDFAST_URL:-} in
 '' | *prefix=*) ;;
 *\?*) HOLDFAST_URL="$HOLDFAST_URL&prefix=demo" ;;
 *) HOLDFAST_URL="$HOLDFAST_URL?prefix=demo" ;;
 esac
 expect 0 holdfast check
-# The examples read HOLDFAST_URL, too; the default they have to be told. What a
-# configuration names they may have no password for: they take a file then.
+# The examples read HOLDFAST_URL, too, but must be told the default store. They
+# may lack the password for a store that a configuration names; then they use a
+# store in a temporary file.
 store=
 [ -n "${HOLDFAST_URL:-}" ] || store=$(fact store)
 case $store in sqlite:* | file:*) ;; *) store= ;; esac
@@ -84,7 +84,7 @@ title "Three workers, one lock: for each attempt the result and the record."
 expect 0 "$contend" --turns "${TURNS:-4}" ${store:+"$store"}
 
 title "Locks of those who crashed: they expire, and a cleaner counts them."
-# Not on the default store: what is idle there is its user's.
+# This does not use the default store, whose idle records belong to the user.
 expect 0 "$contend" --turns 1 --cleaner
 
 if [ "$(fact reach)" = process ]; then
@@ -118,13 +118,13 @@ runner=
 expect 1 holdfast who "$job"
 
 title "An operator breaks a lock: its command is ended, run exits with 76."
-# Where nobody tells the holder, it learns of the break at its next renewal. A
-# store of sessions has a lease of its own, and tells.
+# Where the store does not notify the holder, it learns of the break at its next
+# renewal. A store of sessions has its own lease, and notifies.
 lease='--lease 6s'
 [ -z "$(fact lease_ms)" ] || lease=
 printf '\n$ holdfast run %s %s -- sh report &\n' "$lease" "$report"
-# The command says who it is, and would go on for ever.
-# shellcheck disable=SC2086 # no word, or two
+# The command writes its pid, and would run for ever.
+# shellcheck disable=SC2086 # $lease is empty or two words
 holdfast run $lease --owner report "$report" -- \
     sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 1; done' \
     "$folder/pid" &

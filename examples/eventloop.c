@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server of one thread: twelve requests come in at once, each works on one
- * of three accounts, and each needs the lock of its account meanwhile. The
- * loop is poll() on hf_fd() and on the time of whoever works; nothing in it
- * waits for a store. One line for each thing that happens.
+ * A server of one thread: twelve requests come in at once, each works on one of
+ * three accounts, and each holds its account's lock while it works. The loop is
+ * poll() on hf_fd() and until the next work is done; nothing in it waits for a
+ * store. Each event is printed as one line.
  *
  *     eventloop [URL]        without a URL: a store in memory
  */
@@ -20,13 +20,13 @@
 struct request {
     int number;
     int account;
-    hf_lock *lock;     /* while it works */
-    long long done_at; /* the work, in ms */
+    hf_lock *lock;     /* held while the request works */
+    long long done_at; /* when its work is done, in ms */
 };
 
 static hf_client *client;
 static struct request requests[REQUESTS];
-static int busy[ACCOUNTS]; /* who works on it; 0: nobody */
+static int busy[ACCOUNTS]; /* the request that works on it; 0: none */
 static int unfinished = REQUESTS;
 static int mistakes;
 
@@ -46,7 +46,7 @@ static void finish(struct request *r, const char *how)
 
 static void on_released(void *arg, int status, const hf_error *err)
 {
-    if (status != HF_OK) { /* what was done may have been done by two */
+    if (status != HF_OK) { /* two may have worked on the account at once */
         mistakes++;
     }
     finish(arg, status == HF_OK ? "done" : err->text);
@@ -59,7 +59,7 @@ static void on_lost(void *arg, hf_lock *lock, hf_reason reason)
     printf("request %2d: lost the lock (%s)\n", r->number,
            hf_strreason(reason));
     hf_free(lock);
-    r->lock = NULL; /* the work is given up */
+    r->lock = NULL; /* the request gives up its work */
     busy[r->account] = 0;
     mistakes++;
     unfinished--;
@@ -75,7 +75,7 @@ static void on_granted(void *arg, int status, hf_lock *lock,
         finish(r, err->text);
         return;
     }
-    mistakes += busy[r->account] != 0; /* two in one account */
+    mistakes += busy[r->account] != 0; /* two requests work on one account */
     busy[r->account] = r->number;
     printf("request %2d: works on account %d, fence %llu\n", r->number,
            r->account, (unsigned long long)hf_fence(lock));
@@ -97,7 +97,7 @@ static void end_work(struct request *r)
         mistakes++;
         finish(r, err.text);
     }
-    hf_free(lock); /* at once: the release goes on */
+    hf_free(lock); /* allowed at once: the release goes on */
 }
 
 static void begin(struct request *r, int number)
@@ -114,7 +114,8 @@ static void begin(struct request *r, int number)
     }
 }
 
-/* Ends the work that is due; gives how long until the next is, −1: none. */
+/* End the work that is due. Returns the time until the next is due; −1:
+ * none. */
 static int end_due(void)
 {
     long long next = -1;

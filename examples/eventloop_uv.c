@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loop of libuv with locks in it: three jobs take turns on one lock while
- * a timer of the same loop ticks, and one that nobody waits for any more is
- * cancelled by another timer. uv_poll_t watches hf_fd(), and its callback
- * calls hf_dispatch(); that is all that the two libraries need of each other.
+ * a timer of the same loop ticks, and another timer cancels a fourth job that
+ * has waited too long. uv_poll_t watches hf_fd(), and its callback calls
+ * hf_dispatch(); the two libraries need nothing else of each other.
  *
  *     eventloop_uv [URL]     without a URL: a store in memory
  */
@@ -28,8 +28,8 @@ static uv_poll_t poller;
 static uv_timer_t ticker;
 static uv_timer_t impatience;
 static struct job jobs[JOBS];
-static int working; /* who has the lock; 0: nobody */
-static int pending; /* calls that have yet to answer */
+static int working; /* the job that has the lock; 0: none */
+static int pending; /* calls whose callback has not run yet */
 static int ticks;
 static int mistakes;
 
@@ -39,7 +39,7 @@ static void mistake(const char *what)
     mistakes++;
 }
 
-/* A loop ends when no handle of it is active. */
+/* The loop ends when no libuv handle is active. */
 static void answered(void)
 {
     if (--pending == 0) {
@@ -73,7 +73,7 @@ static void on_worked(uv_timer_t *timer)
         mistake(err.text);
         answered();
     }
-    hf_free(j->lock); /* at once: the release goes on */
+    hf_free(j->lock); /* allowed at once: the release goes on */
 }
 
 static void on_granted(void *arg, int status, hf_lock *lock,
@@ -96,7 +96,7 @@ static void on_granted(void *arg, int status, hf_lock *lock,
     uv_timer_start(&j->work, on_worked, WORK_MS, 0);
 }
 
-/* The one that nobody waits for: the lock never comes to it. */
+/* The callback of the cancelled job: it never gets the lock. */
 static void on_vain(void *arg, int status, hf_lock *lock, const hf_error *err)
 {
     (void)arg;
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
         return 1;
     }
     run(loop);
-    /* The poller lets go of the descriptor before the client closes it. */
+    /* The poller must close before the client closes its descriptor. */
     uv_walk(loop, close_handle, NULL);
     uv_run(loop, UV_RUN_DEFAULT);
     uv_loop_close(loop);

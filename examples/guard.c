@@ -2,11 +2,11 @@
 /*
  * Why a lock alone is not enough, and what its fence is for: the first holder
  * is stopped for longer than its lease, a second one gets the lock and writes,
- * the first goes on and writes what it had computed. The table refuses that by
- * the condition of hf_mysql_guard_sql() or hf_postgres_guard_sql(). The lock
- * may be of any store; here it is one in a temporary folder. The same with a
- * file is guard_file.c, with a key of Redis guard_redis.sh. Exit 0 only if all
- * went so.
+ * then the first continues and writes what it had computed. The table refuses
+ * that by the condition of hf_mysql_guard_sql() or hf_postgres_guard_sql(). The
+ * lock may be in any store; here it is in a temporary folder. guard_file.c does
+ * the same with a file, guard_redis.sh with a key of Redis. Exit 0 only if all
+ * went like this.
  *
  *     MYSQL_PWD=… guard mysql://USER@HOST:PORT/DATABASE
  *     PGPASSWORD=… guard postgres://USER@HOST:PORT/DATABASE
@@ -21,7 +21,7 @@ struct arguments {
     char **argv;
 };
 
-/* On a connection of its own, for it is called in two processes. */
+/* Save on a new connection, because two processes call this. */
 static int save(void *arg, uint64_t fence, const char *text)
 {
     const struct arguments *given = arg;

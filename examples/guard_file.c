@@ -2,9 +2,9 @@
 /*
  * Why a lock alone is not enough, and what its fence is for: the first holder
  * is stopped for longer than its lease, a second one gets the lock and writes,
- * the first goes on and writes what it had computed. hf_guard_file() refuses
- * that. The same with a table is guard.c, with a key of Redis guard_redis.sh.
- * Nothing is needed; exit 0 only if all went so.
+ * then the first continues and writes what it had computed. hf_guard_file()
+ * refuses that. guard.c does the same with a table, guard_redis.sh with a key
+ * of Redis. It needs nothing else; exit 0 only if all went like this.
  */
 #include "examples/stopped.h"
 

@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Why a lock alone is not enough, and what its fence is for: a run is stopped
-# for longer than its lease, with the command that watches over it, as a paused
-# machine would be; a second one gets the lock and writes; the first goes on and
-# writes what it had computed. The key of Redis refuses that, by guard.lua. The
-# same with a file is guard_file.c, with a table guard.c. Locks and key are both
-# on the server of the URL; neither need be. Exit 0 only if all went so.
+# for longer than its lease, with its command and its guardian, as a paused
+# machine would be; a second one gets the lock and writes; then the first
+# continues and writes what it had computed. The key of Redis refuses that, by
+# guard.lua. guard_file.c does the same with a file, guard.c with a table. Locks
+# and key are both on the server of the URL here; they need not be. Exit 0 only
+# if all went like this.
 #
 #     HOLDFAST_URL=redis://host/0 examples/guard_redis.sh
 #
-# BUILD is the build folder. It asks for redis-cli.
+# BUILD is the build folder. The script needs redis-cli.
 set -u
 PATH=$(cd "${BUILD:-build}" && pwd):$PATH
 here=$(cd "$(dirname "$0")" && pwd)
 name=example:report
 key="{$name}:data"
-key_of_fence="{$name}:fence" # in braces: both keys are in one hash slot
+key_of_fence="{$name}:fence" # the braces put both keys into one hash slot
 stopped=
 second=
 
@@ -31,7 +32,7 @@ esac
 folder=$(mktemp -d)
 
 finish() {
-    # shellcheck disable=SC2086 # several
+    # shellcheck disable=SC2086 # several pids
     [ -z "$stopped" ] || kill -KILL $stopped 2>/dev/null
     [ -z "$second" ] || kill "$second" 2>/dev/null
     redis-cli -u "$url" DEL "$key" "$key_of_fence" >/dev/null
@@ -40,7 +41,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 
-# until_true COMMAND...: at most a minute
+# until_true COMMAND...: repeat it until it succeeds, for at most a minute
 until_true() {
     tries=600
     until "$@" >/dev/null 2>&1; do
@@ -50,12 +51,12 @@ until_true() {
     done
 }
 
-# is_stopped PID: each of its threads
+# is_stopped PID: all its threads are stopped
 is_stopped() {
     ! sed 's/.*) //' "/proc/$1/task"/*/stat | grep -qv '^T'
 }
 
-# What each of the runs does: computes until it has reached its end, and writes.
+# Each run's command: it computes until it is told to end, and writes.
 cat >"$folder/work" <<'END_OF_WORK'
 folder=$1 who=$2
 shift 2
@@ -66,13 +67,13 @@ until [ -e "$folder/$who.enough" ]; do sleep 0.1; done
 mv "$folder/$who.new" "$folder/$who.said"
 END_OF_WORK
 
-# start WHO
+# start WHO: start a run in the background
 start() {
     holdfast run --lease 2s "$name" -- sh "$folder/work" "$folder" "$1" \
         redis-cli -u "$url" --eval "$here/guard.lua" "$key" "$key_of_fence" , &
 }
 
-# begins WHO: until it has the lock; child, guardian and fence are its own
+# begins WHO: wait until it has the lock; sets child, guardian and fence
 begins() {
     until_true test -e "$folder/$1.begun"
     read -r child guardian fence <"$folder/$1.begun"
@@ -80,7 +81,7 @@ begins() {
         "$fence"
 }
 
-# says WHO EXPECTED: what the script answered
+# says WHO EXPECTED: wait for the answer of guard.lua, and compare it
 says() {
     until_true test -e "$folder/$1.said"
     said=$(cat "$folder/$1.said")
@@ -93,7 +94,7 @@ first=$!
 stopped=$first
 begins first
 stopped="$guardian $child $first"
-# Last of all whoever renews: till then the lock is held.
+# The run itself is stopped last, because it renews: till then the lock is held.
 for pid in $stopped; do
     kill -STOP "$pid" || fail "cannot stop $pid"
     until_true is_stopped "$pid"
@@ -113,7 +114,7 @@ echo "main    lets the first go on: SIGCONT"
 read -r child guardian fence <"$folder/first.begun"
 kill -CONT "$child"
 says first 0
-# Those would have ended it at once, but it was quicker.
+# These two would have ended the command at once, so it was continued first.
 stopped="$guardian $first"
 kill -CONT "$guardian" "$first"
 wait "$first"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order system: many clients sell what a shop has. First as everybody does
- * it once, and sells units twice; then in three ways that do not, each where
- * clients seldom want the same product, and in a flash sale, where all want
- * one. Which is the quickest depends on that; so hf_cell_update() measures it.
+ * The order system: many clients sell what a shop has. First in the way of a
+ * common mistake, which sells units twice; then in three ways that do not, each
+ * once where clients seldom want the same product and once in a flash sale,
+ * where all want one. Which way is quickest depends on that, so
+ * hf_cell_update() measures it.
  */
 #include "examples/stock.h"
 
@@ -59,7 +60,8 @@ static bool make_mistake(void)
     return r.failed == 0;
 }
 
-/* A tenth more customers than units, so that some are told that it is over. */
+/* There are a tenth more customers than units, so that some are told that all
+ * is sold. */
 static bool sell_well(struct sale *one, struct result *r)
 {
     one->customers = one->units + one->units / 10;
@@ -110,9 +112,9 @@ static bool tell(void)
     return make_mistake() && sell_in_three_ways();
 }
 
-/* ---- where it is told */
+/* ---- the program */
 
-/* Locks and cells are no longer in use by then. */
+/* Delete what is left of locks and cells, which are no longer in use. */
 static void clean(void)
 {
     hf_client *client = NULL;
@@ -125,7 +127,7 @@ static void clean(void)
     hf_close(client);
 }
 
-/* Holdfast takes it from the one variable, the shop from the other. */
+/* Holdfast and the shop read the password from different variables. */
 static void share_password(void)
 {
     const char *shops = getenv("MYSQL_PWD");

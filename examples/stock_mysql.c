@@ -96,8 +96,9 @@ static void commit(void *db)
     run(db, "COMMIT");
 }
 
-/* The fence refuses who comes after its successor; the stock that was read,
- * who comes after one that was late, but came before its successor. */
+/* The fence refuses a holder that writes after its successor. The stock that
+ * was read refuses one that writes after a late holder, but before its own
+ * successor. */
 static bool sell_guarded(void *db, int product, int left,
                          unsigned long long fence)
 {
@@ -116,7 +117,7 @@ static bool sell_guarded(void *db, int product, int left,
     return run(db, sql) == 1;
 }
 
-/* The server's own count, of all its users. */
+/* The server's own count, of all its clients. */
 static long long count_waits(void *db)
 {
     return number(db, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'");

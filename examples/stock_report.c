@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the example stock tells: a line for each sale, and what it means.
+ * The output of the example stock: a line for each sale, and what it means.
  */
 #include "examples/stock.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many sell at once: a thread for each, with a connection of its own to the
- * shop, and one order after another until there are none. Holdfast's client is
- * that of a program, of several threads: 64 of them would want more connections
- * than a server has that nobody has told how many. What was sold is noted
- * beside the store, unit by unit, so that in the end it is known of each if it
+ * Many sell at once: each seller is a thread with its own connection to the
+ * shop, and serves one order after another until there are none. A Holdfast
+ * client belongs to a program of several threads, because 64 clients would want
+ * more connections than a server allows by default. Sales are counted in
+ * memory, unit by unit, so that in the end it is known of each unit whether it
  * was sold once.
  */
 #include "examples/stock.h"
@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PROGRAM 4 /* threads of one */
+#define PROGRAM 4 /* threads of one program */
 
 atomic_bool is_over;
 
 /* What the sellers share. */
 struct market {
     const struct sale *sale;
-    const int *wanted; /* the product, order by order */
-    atomic_int orders; /* taken so far */
-    atomic_uint *sold; /* how often each unit was */
+    const int *wanted; /* the product of each order */
+    atomic_int orders; /* orders taken so far */
+    atomic_uint *sold; /* how often each unit was sold */
     pthread_barrier_t start;
 };
 
@@ -36,7 +36,7 @@ struct worker {
     int failed;
 };
 
-/* other: of the same program; NULL: none yet. */
+/* Set up a seller. `other` is one of the same program; NULL: none yet. */
 static bool enter(struct seller *s, const struct sale *sale,
                   const struct seller *other)
 {
@@ -107,8 +107,8 @@ static void *sell(void *arg)
 
 /* ---- all of them */
 
-/* Each unit has its customer, in an order of chance; who else comes wants
- * anything. */
+/* Each unit has a customer, in random order; the further customers want random
+ * products. */
 static int *make_orders(const struct sale *sale)
 {
     int *wanted = calloc((size_t)sale->customers, sizeof *wanted);
@@ -117,7 +117,7 @@ static int *make_orders(const struct sale *sale)
     for (int i = 0; wanted && i < sale->customers; i++) {
         wanted[i] = i < sale->units ? i % sale->products
                                     : rand_r(&seed) % sale->products;
-        wanted[i]++; /* they are numbered from 1 on */
+        wanted[i]++; /* products are numbered from 1 on */
     }
     for (int i = sale->units - 1; wanted && i > 0; i--) {
         int other = rand_r(&seed) % (i + 1);
@@ -157,7 +157,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Until all orders are taken. */
+/* Run the workers until all orders are taken. */
 static void run_workers(struct market *m, struct worker *workers,
                         struct result *r)
 {
@@ -206,8 +206,8 @@ static void hold(struct market *m, struct worker *workers, struct result *r)
     }
 }
 
-/* What is left, against what was sold: units are sold from the last on, so what
- * is left are the first ones. */
+/* Compare the units left with those sold: units are sold from the last on, so
+ * those left are the first ones. */
 static void count(const struct market *m, struct seller *keeper,
                   struct result *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shop: a table that has how much is left of each product, in a database of
- * the example's own. Nothing here knows Holdfast but for the words that one
- * kind of shop has for its locks. What cannot be done ends the program.
+ * A shop: a table with the stock of each product, in the example's own
+ * database. It knows nothing of Holdfast, except that one kind of shop uses its
+ * calls for row locks. Any failure ends the program.
  */
 #ifndef EXAMPLES_STOCK_SHOP_H
 #define EXAMPLES_STOCK_SHOP_H
@@ -12,25 +12,24 @@
 struct shop {
     const char *name;
     const char *row_lock; /* what locks a row here, for people */
-    /* A connection, for one thread. place: as in the command line. */
+    /* Connect, for one thread. place: as in the command line. */
     void *(*enter)(const char *place);
     void (*leave)(void *db);
-    /* Makes the table, with so many of each product; and takes it away. */
+    /* Create the table, with so many of each product; and drop it. */
     void (*stock_up)(void *db, int products, int each);
     void (*close_down)(void *db);
-    /* How many are left. */
+    /* Returns how many are left. */
     int (*read)(void *db, int product);
-    /* So many are left now, whoever has written in between. */
+    /* Set how many are left, even if another wrote in between. */
     void (*write)(void *db, int product, int left);
-    /* A transaction that has the row locked from here on; false: it must be
-     * begun again. */
+    /* Begin a transaction that locks the row; false: it must be begun again. */
     bool (*lock)(void *db, int product);
     void (*commit)(void *db);
-    /* One is sold of `left`, under a lock of this fence; false: somebody with
-     * a higher one has been here, or sold. */
+    /* Sell one of `left`, under a lock with this fence; false: a holder with a
+     * higher fence wrote the row, or its stock changed. */
     bool (*sell_guarded)(void *db, int product, int left,
                          unsigned long long fence);
-    /* How often somebody has waited for another's lock so far. */
+    /* Returns how often a client has waited for another's lock so far. */
     long long (*waits)(void *db);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shop in an SQLite file. Its row lock is that of the file, BEGIN IMMEDIATE:
- * there is no smaller one.
+ * A shop in an SQLite file. Its row lock is the lock of the whole file, BEGIN
+ * IMMEDIATE: SQLite has no smaller one.
  */
 #include "examples/stock_shop.h"
 
@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One who was told that it is busy asks again after a while of chance. */
+/* A connection that finds the file busy asks again after a random time of at
+ * most this. */
 #define REST_MS 2
 
 static atomic_llong waits;
@@ -29,8 +30,8 @@ static void run(sqlite3 *db, const char *sql)
     }
 }
 
-/* One statement with up to three numbers. The first number of its first row;
- * without a row, how many it changed. */
+/* Run one statement with up to three numbers. Returns the first number of its
+ * first row; without a row, how many rows it changed. */
 static int ask(sqlite3 *db, const char *sql, const long long *numbers, int n)
 {
     sqlite3_stmt *statement = NULL;
@@ -73,7 +74,8 @@ static void *enter(const char *place)
         sqlite3_busy_handler(db, rest, NULL) != SQLITE_OK) {
         end(db);
     }
-    /* As durable as the locks and cells that it is compared with. */
+    /* The shop is as durable as the locks and cells that it is compared
+     * with. */
     run(db, "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL");
     return db;
 }
@@ -124,8 +126,9 @@ static void commit(void *db)
     run(db, "COMMIT");
 }
 
-/* The fence refuses who comes after its successor; the stock that was read,
- * who comes after one that was late, but came before its successor. */
+/* The fence refuses a holder that writes after its successor. The stock that
+ * was read refuses one that writes after a late holder, but before its own
+ * successor. */
 static bool sell_guarded(void *db, int product, int left,
                          unsigned long long fence)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The example stock as a picture: bars for what was sold in a second, and below
- * for what hf_cell_update() did about it. Its colours follow the reader's,
- * light or dark.
+ * The example stock as a picture: bars for the units sold in a second, and
+ * below them what hf_cell_update() did. Its colours follow the reader's, light
+ * or dark.
  */
 #include "examples/stock.h"
 
 #include <stdio.h>
 
-#define LEFT    80 /* of the bars; the axis is there */
+#define LEFT    80 /* left edge of the bars, where the axis is */
 #define RIGHT   740
 #define TICKS   5
 #define BAR     52
-#define HEIGHT  200 /* of a panel's bars */
-#define FIRST_Y 310 /* where the bars of each panel stand */
+#define HEIGHT  200 /* height of a panel's bars */
+#define FIRST_Y 310 /* base line of each panel's bars */
 #define RULE_Y  610
 
 static const char head[] =
@@ -45,7 +45,7 @@ static void draw_line(FILE *f, const char *class, double y)
             class, LEFT, y, RIGHT, y);
 }
 
-/* Of 1, 2, 5, 10, 20, …, the least that is enough for all ticks. */
+/* The smallest of 1, 2, 5, 10, 20, … that is enough for all ticks. */
 static double step_for(double most)
 {
     double step = 1;
@@ -73,7 +73,7 @@ static void draw_axis(FILE *f, double base, double step, const char *unit)
             base - HEIGHT / 2.0, unit);
 }
 
-/* x: its middle. */
+/* Draw a bar whose middle is at x. */
 static void draw_bar(FILE *f, const struct result *r, double x, double base,
                      double share, const char *value)
 {
@@ -102,7 +102,7 @@ static void draw_key(FILE *f, const struct result *r, int i)
     write_text(f, x + 20, 63, "start", text);
 }
 
-/* Results come in pairs of one way, low and high. */
+/* Draw the speeds; results come in pairs of one way, low and high. */
 static void draw_speed(FILE *f, const struct result *results, int n)
 {
     double room = (double)(RIGHT - LEFT) / (n / 2.0);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ways of the example stock to sell one unit: the mistake of everybody's
- * first shop, and three without it. All read the stock, have the customer pay,
- * and write the stock; what differs is what they do about those who do the same
- * meanwhile.
+ * The ways of the example stock to sell one unit: the common mistake, and three
+ * without it. All read the stock, have the customer pay, and write the stock;
+ * they differ in what they do about others who do the same meanwhile.
  */
 #include "examples/stock.h"
 
@@ -14,7 +13,7 @@
 #include <time.h>
 
 #define KEY_SIZE 32
-/* What it takes the customer's bank to answer. */
+/* How long the customer's bank takes to answer. */
 #define PAY_NS 200000
 
 static const char *key_of(char *buf, int product)
@@ -28,7 +27,7 @@ static void have_it_paid(void)
     ppoll(NULL, 0, &(struct timespec){.tv_nsec = PAY_NS}, NULL);
 }
 
-/* ---- the mistake: what was read is taken for what is there */
+/* ---- the mistake: the stock is assumed to be still what was read */
 
 static int sell_by_mistake(struct seller *s, int product, int *ret_unit)
 {
@@ -46,7 +45,7 @@ static int sell_by_mistake(struct seller *s, int product, int *ret_unit)
 const struct way mistake = {
     .name = "no lock, no version", .has_rows = true, .sell = sell_by_mistake};
 
-/* ---- optimistic: whoever has sold meanwhile, it is done again */
+/* ---- optimistic: if another has sold meanwhile, the sale is repeated */
 
 static int take_one(void *arg, char *value, size_t *length)
 {
@@ -68,7 +67,7 @@ static int sell_by_cell(struct seller *s, int product, int *ret_unit)
     int r = hf_cell_update(s->client, key_of(key, product), take_one, ret_unit,
                            NULL, &err);
 
-    if (r != HF_OK && r != SOLD_OUT) { /* HF_EUNKNOWN: sold, or not */
+    if (r != HF_OK && r != SOLD_OUT) { /* HF_EUNKNOWN: it may be sold */
         fail(key, err.text);
     }
     return r;
@@ -77,7 +76,7 @@ static int sell_by_cell(struct seller *s, int product, int *ret_unit)
 const struct way by_cell = {
     .name = "cell, by version", .has_client = true, .sell = sell_by_cell};
 
-/* ---- pessimistic: nobody else reads the row until this is done */
+/* ---- pessimistic: no other seller reads the row until this is done */
 
 static int sell_by_row(struct seller *s, int product, int *ret_unit)
 {
@@ -99,7 +98,7 @@ static int sell_by_row(struct seller *s, int product, int *ret_unit)
 const struct way by_row = {
     .name = "row lock", .has_rows = true, .sell = sell_by_row};
 
-/* ---- a lock of a name, on whichever store, and its fence in the row */
+/* ---- a named lock, on any store, and its fence in the row */
 
 static int acquire(struct seller *s, const char *name, hf_lock **ret_lock)
 {
@@ -107,7 +106,7 @@ static int acquire(struct seller *s, const char *name, hf_lock **ret_lock)
     hf_error err = HF_ERROR_INIT;
     int r;
 
-    opts.wait_ms = 0; /* only to count who waits */
+    opts.wait_ms = 0; /* the first try does not wait, to count those who must */
     r = hf_acquire(s->client, name, &opts, ret_lock, &err);
     if (r == HF_BUSY) {
         s->waits++;
@@ -140,7 +139,7 @@ static int sell_by_lease(struct seller *s, int product, int *ret_unit)
                   s->shop->sell_guarded(s->db, product, *ret_unit,
                                         (unsigned long long)hf_fence(lock));
         s->refused +=
-            !is_done; /* this one was away for longer than its lease */
+            !is_done; /* the seller was away for longer than its lease */
         hf_free(lock);
     }
     return *ret_unit > 0 ? SOLD : SOLD_OUT;
@@ -209,7 +208,7 @@ int read_left(struct seller *s, int product)
     return left;
 }
 
-/* What is left of an idle cell and lock goes with hf_gc(). */
+/* hf_gc() deletes what is left of idle cells and locks. */
 void clear(struct seller *s, int products)
 {
     if (s->db) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of stopped.h. The lock is one of SQLite in a temporary folder; the
- * first holder is a process of its own, the second is this one.
+ * The functions of stopped.h. The lock is in an SQLite store in a temporary
+ * folder; the first holder is a child process, the second is this one.
  */
 #include "examples/stopped.h"
 
@@ -18,7 +18,7 @@
 #define NAME     "report"
 #define LEASE_MS 1000
 
-/* What the process of the first ends with. */
+/* The exit codes of the first holder's process. */
 enum end { REFUSED = 10, FAILED };
 
 static char folder[512];
@@ -32,7 +32,7 @@ const char *make_folder(void)
 {
     const char *place = getenv("TMPDIR");
 
-    setvbuf(stdout, NULL, _IOLBF, 0); /* two processes tell */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* two processes print */
     snprintf(folder, sizeof folder, "%s/holdfast-guard-XXXXXX",
              place && *place ? place : "/tmp");
     if (!mkdtemp(folder)) {
@@ -48,7 +48,8 @@ void remove_folder(void)
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir))) {
-        unlinkat(dirfd(dir), entry->d_name, 0); /* not "." and ".." */
+        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for "." and "..", as it
+                                                   should */
     }
     if (dir) {
         closedir(dir);
@@ -88,22 +89,23 @@ static int run_first(int parent, save_fn *save, void *arg)
     char byte = 0;
     int r;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing else would end it */
     opts.lease_ms = LEASE_MS;
-    /* It could be renewed, too: who is stopped renews nothing. But whoever is
-     * stopped while he writes to an SQLite database keeps all others out. */
+    /* With automatic renewal it would be the same, because a stopped process
+     * renews nothing. But one that is stopped while it writes to an SQLite
+     * database keeps all others out. */
     opts.auto_renew = 0;
     if (!enter(&me, &opts)) {
         return FAILED;
     }
     printf("first   has the lock: pid %d, fence %llu; it computes\n",
            (int)getpid(), (unsigned long long)hf_fence(me.lock));
-    /* Somewhere in here it is stopped, and does not know. */
+    /* The process is stopped somewhere in here, and does not notice. */
     if (write(parent, &byte, 1) != 1 || read(parent, &byte, 1) != 1) {
         return FAILED;
     }
     r = save(arg, hf_fence(me.lock), FIRST);
-    is_held = hf_held(me.lock); /* it could have asked before */
+    is_held = hf_held(me.lock); /* it could have asked before it wrote */
     printf("first   writes what it has computed: %s (hf_held() now: %s)\n",
            name_of(r), is_held ? "yes" : "no");
     hf_free(me.lock);
@@ -128,11 +130,11 @@ static pid_t start_first(int *ret_line, save_fn *save, void *arg)
     }
     close(ends[1]);
     *ret_line = ends[0];
-    (void)!read(ends[0], &byte, 1); /* or it has ended */
+    (void)!read(ends[0], &byte, 1); /* returns also if the child has ended */
     return pid;
 }
 
-/* True once all of it stands. */
+/* Stop the process; true once all its threads are stopped. */
 static bool stop(pid_t pid)
 {
     int status;
@@ -141,7 +143,7 @@ static bool stop(pid_t pid)
            WIFSTOPPED(status);
 }
 
-/* Whatever it was doing goes on where it was; how it ended. */
+/* Continue the process where it was; returns how it ended. */
 static int go_on(pid_t pid, int line)
 {
     char byte = 0;
@@ -168,7 +170,7 @@ static bool run_second(pid_t first, int line, save_fn *save, void *arg)
 {
     struct holder me = {0};
     hf_error err = HF_ERROR_INIT;
-    bool is_fine = enter(&me, NULL); /* once the lease of the first is over */
+    bool is_fine = enter(&me, NULL); /* once the first lease expired */
 
     if (is_fine) {
         printf("second  has the lock: pid %d, fence %llu\n", (int)getpid(),

@@ -15,19 +15,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Write `text` to what the lock protects: HF_OK; HF_LOST, it refused this
- * fence; all else is a failure, which was told. `arg` is as given below. It is
- * called in the process of whoever writes. */
+/* Write `text` to what the lock protects. Returns HF_OK; HF_LOST if this fence
+ * was refused; any other status is a failure, which it has reported. `arg` is
+ * as given below. It is called in the writer's process. */
 typedef int save_fn(void *arg, uint64_t fence, const char *text);
 
-/* A temporary folder, in which the store of the locks is; ends the program if
- * there can be none. And away with it, and all that is in it. */
+/* Make a temporary folder for the store of the locks, or end the program; and
+ * remove it with all that is in it. */
 const char *make_folder(void);
 void remove_folder(void);
 
 /* The first holder is stopped before it writes `FIRST`, the second writes
- * `SECOND`, the first goes on. True: it was refused, and all else went well.
- * Begins a process, so no client may be open. */
+ * `SECOND`, the first continues. True: the first was refused, and all else went
+ * well. This forks, so no client may be open. */
 #define FIRST  "computed by the first"
 #define SECOND "computed by the second"
 bool stop_one_who_writes(save_fn *save, void *arg);

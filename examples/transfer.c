@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Money goes from one account to another and back, by two at the same time:
- * both rows are locked in the transaction that writes them, by
- * hf_mysql_lock_row() or hf_postgres_lock_row(). Every second time each locks
- * the account first that it takes from, so the two deadlock now and then: the
- * server ends one of the transactions, which is told as HF_DEADLOCK, and it
- * begins again. The other times both lock the smaller number first, which is
- * how to have no deadlocks.
+ * Two threads move money from one account to another and back at the same time:
+ * each locks both rows in the transaction that writes them, by
+ * hf_mysql_lock_row() or hf_postgres_lock_row(). Every second time each first
+ * locks the account that it takes from, so the two deadlock now and then: the
+ * server ends one of the transactions, the call returns HF_DEADLOCK, and the
+ * transfer begins again. The other times both lock the smaller number first,
+ * which avoids deadlocks.
  *
  *     MYSQL_PWD=… transfer mysql://USER@HOST:PORT/DATABASE
  *     PGPASSWORD=… transfer postgres://USER@HOST:PORT/DATABASE
@@ -43,8 +43,8 @@ static int lock(struct database *db, int id, hf_error *err)
     return lock_row(db, &row, &opts, NULL, err);
 }
 
-/* HF_OK, and it is committed; or it is rolled back. is_ordered: the smaller
- * number is locked first. */
+/* Transfer once. HF_OK: it is committed; otherwise it is rolled back.
+ * is_ordered: the smaller number is locked first. */
 static int transfer(struct database *db, const struct clerk *c, bool is_ordered,
                     hf_error *err)
 {
@@ -58,7 +58,7 @@ static int transfer(struct database *db, const struct clerk *c, bool is_ordered,
         r = lock(db, is_turned ? c->from : c->to, err);
     }
     if (r != HF_OK) {
-        run(db, "ROLLBACK"); /* harmless where MySQL has done it */
+        run(db, "ROLLBACK"); /* harmless where MySQL has rolled back already */
         return r;
     }
     snprintf(sql, sizeof sql,
@@ -85,7 +85,7 @@ static void *work(void *arg)
         }
         if (r == HF_OK) {
             c->done++;
-        } else { /* HF_BUSY, HF_ROW_GONE, … */
+        } else { /* a failure: HF_BUSY, HF_ROW_GONE, … */
             fprintf(stderr, "%s: %s\n", status_name(&db, r), err.text);
             c->failed++;
         }

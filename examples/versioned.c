@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stock that many sell from at once: read it, take one off, write it if
- * nobody has sold meanwhile, else again. No lock is held while anybody thinks,
- * and nothing is sold twice: hf_mysql_update_versioned(), or
- * hf_postgres_update_versioned().
+ * Many sell from one stock at once: each reads it, takes one off, and writes it
+ * if no other has sold meanwhile, else tries again. No lock is held between the
+ * read and the write, and nothing is sold twice: hf_mysql_update_versioned(),
+ * or hf_postgres_update_versioned().
  *
  *     MYSQL_PWD=… versioned mysql://USER@HOST:PORT/DATABASE
  *     PGPASSWORD=… versioned postgres://USER@HOST:PORT/DATABASE
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #define SELLERS   4
-#define CUSTOMERS 30 /* of each */
+#define CUSTOMERS 30 /* of each seller */
 #define STOCK     100
 
 struct seller {
@@ -22,12 +22,12 @@ struct seller {
     int argc;
     char **argv;
     int sold;
-    int sent_away; /* there was none left */
-    int repeated;  /* somebody else was quicker */
+    int sent_away; /* customers who came when none was left */
+    int repeated;  /* tries repeated because another seller was quicker */
     int failed;
 };
 
-/* The new stock from the old; 1: rather not. */
+/* Compute the new stock from the old; 1: no change. */
 static int take_one(void *arg, const hf_row_value *old_values,
                     hf_row_value *new_values)
 {
@@ -56,7 +56,7 @@ static void serve(struct seller *s, struct database *db)
     update.columns = columns;
     update.n_columns = 1;
     update.change = take_one;
-    update.retries = 100; /* a flash sale: everybody wants this row */
+    update.retries = 100; /* a flash sale: all want this row */
     switch (update_versioned(db, &row, &update, &info, &err)) {
     case HF_OK:
         s->sold++;
@@ -64,7 +64,7 @@ static void serve(struct seller *s, struct database *db)
     case HF_ROW_DECLINED:
         s->sent_away++;
         break;
-    default: /* HF_CONFLICT: too busy; HF_EUNKNOWN: sold, or not */
+    default: /* HF_CONFLICT: too busy; HF_EUNKNOWN: it may be sold */
         fprintf(stderr, "%s\n", err.text);
         s->failed++;
         break;
