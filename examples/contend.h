@@ -44,8 +44,8 @@ int64_t lease(int64_t wanted_ms);
 void work(hf_client *client, hf_lock *lock, int ms);
 /* The last grant's fence; each grant must have a higher one. */
 extern atomic_ullong last_fence;
-extern atomic_bool is_over; /* all workers have ended, or are to */
-extern hf_cancel *stop;     /* ends each wait for a lock: Ctrl-C */
+extern atomic_bool is_over; /* all workers have ended, or must end */
+extern hf_cancel *stop;     /* cancels every wait for a lock on Ctrl-C */
 
 /* contend_cleaner.c: a thread that runs until is_over. */
 void *run_cleaner(void *unused);

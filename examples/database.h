@@ -11,7 +11,7 @@
 
 #include <holdfast-rows.h>
 
-/* One kind of database. */
+/* The functions of one kind of database. */
 struct database_kind {
     /* mysql://USER@HOST[:PORT]/DATABASE, password in MYSQL_PWD;
      * postgres://… as libpq has it, password in PGPASSWORD. */

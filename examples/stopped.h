@@ -2,8 +2,8 @@
 /*
  * What the examples of guards share: a holder that is really stopped for longer
  * than its lease, by SIGSTOP, as a debugger, a machine that swaps or a paused
- * virtual machine would; and another one, who writes meanwhile. Each step is
- * told in a line. From the folder above:
+ * virtual machine would stop it; and a second holder, which writes meanwhile.
+ * Each step is printed as a line. From the folder above:
  * cc -D_GNU_SOURCE -I. examples/guard_file.c examples/stopped.c $(pkg-config
  * --cflags --libs holdfast)
  */

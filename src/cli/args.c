@@ -343,7 +343,7 @@ static int parse_word(struct parse *p)
 
 static int parse_words(struct parse *p)
 {
-    bool is_open = true; /* `--` has not been seen */
+    bool is_open = true; /* no `--` came yet */
     int r = 0;
 
     for (; !r && p->at < p->argc; p->at++) {

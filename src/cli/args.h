@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line, checked against the tables of options.h. Thread: main.
+ * Parses the command line by the tables of options.h. Thread: main.
  */
 #ifndef HF_CLI_ARGS_H
 #define HF_CLI_ARGS_H

@@ -162,7 +162,7 @@ static void write_all(int fd, const char *text)
 /* How long all the lines at the end may wait together. */
 #define PATIENCE_MS 5000
 
-/* Set once, before the first thread and the first fork. */
+/* This is set once, before the first thread and the first fork. */
 static struct {
     bool is_set_up; /* cli_event_setup() has been called */
     const char *name;

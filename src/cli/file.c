@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder part of a path, as a new string. */
+/* Returns the folder part of a path, as a new string. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

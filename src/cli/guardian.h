@@ -12,15 +12,15 @@
 
 struct cli_guard_plan {
     const struct cli_options *options;
-    const struct cli_signals *signals; /* the wrapper's */
+    const struct cli_signals *signals; /* the wrapper's signals */
     const struct cli_terminal *terminal;
     struct cli_limits limits;
-    int hook; /* for cli_hook_order() */
+    int hook; /* descriptor for cli_hook_order() */
 };
 
 struct cli_guardian {
     pid_t pid;
-    int channel;      /* the wrapper's end */
+    int channel;      /* the wrapper's end of the channel */
     uint64_t started; /* ticks since boot */
     bool is_reaped;   /* its pid may belong to another process by now */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock for a verb that starts no command: hold and acquire. Thread: main.
+ * Acquires a lock for a verb that starts no command: hold and acquire. Thread:
+ * main.
  */
 #ifndef HF_CLI_HOLD_H
 #define HF_CLI_HOLD_H

@@ -2,8 +2,8 @@
 /*
  * The verbs and options of the command as data. The parser, `help`, the
  * machine-readable `help --options` and the test that compares
- * docs/reference.md all read these two tables and nothing else; a default is
- * the text in its row, parsed as if it had been given. Thread: main.
+ * docs/reference.md all read only these two tables; a default is the text in
+ * its row, parsed as if it had been given. Thread: main.
  */
 #ifndef HF_CLI_OPTIONS_H
 #define HF_CLI_OPTIONS_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides the store: the first of --url, HOLDFAST_URL, `url =` in the user's
- * and then in the system's configuration, else a file in the default folder.
- * A configuration has the keys url and reach, each once; anything else is
- * refused, because a misspelt key would silently choose another store. So is a
- * password in a file that all users can read.
- * The default is in /var/lib/holdfast for root, else in
- * ~/.local/state/holdfast; on a network home in /var/tmp/holdfast-UID. A
- * folder that another user could write to would let him take or free any lock,
- * so it is refused. A home that is missing is not replaced: it may be mounted
- * later, and then a shell and cron would use two stores. Thread: main chooses;
- * any thread may open.
+ * and then in the system's configuration, else a file in the default folder. A
+ * configuration has the keys url and reach, each once; any other key is
+ * refused, because a misspelt one would silently choose another store. A
+ * password in a file that all users can read is refused, too.
+ * The default folder is /var/lib/holdfast for root, else
+ * ~/.local/state/holdfast; with a network home /var/tmp/holdfast-UID. A folder
+ * that another user could write to is refused, because he could take or free
+ * any lock. A missing home is not replaced, because it may be mounted later,
+ * and then a shell and cron would use two stores. Thread: main chooses; any
+ * thread may open.
  */
 #include "src/cli/store.h"
 #include "src/cli/event.h"

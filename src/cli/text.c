@@ -217,7 +217,7 @@ static bool is_bare(const char *word)
     return *word && !word[strspn(word, safe)];
 }
 
-/* A word with bytes that a terminal would act on is written as $'…'. */
+/* Add a word with bytes that a terminal would act on as $'…'. */
 static void add_escaped(struct cli_text *text, const char *word)
 {
     cli_text_add(text, "$'");

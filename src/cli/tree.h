@@ -37,7 +37,7 @@ bool cli_process_look(const struct cli_process *,
  * it is gone. */
 bool cli_process_signal(const struct cli_process *, int number);
 bool cli_process_lives(const struct cli_process_stat *);
-/* The start of a process in ticks since boot; 0: unknown. */
+/* Returns the start of a process in ticks since boot; 0: unknown. */
 uint64_t cli_process_started(pid_t);
 
 struct cli_tree {

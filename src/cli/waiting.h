@@ -20,7 +20,7 @@ struct cli_waiting {
     _Atomic(hf_info *) fresh; /* the last read, until main takes it */
     hf_info *info;            /* the last read that main took */
     int64_t look_ns;          /* when main took it */
-    int64_t told_ns;          /* when a line was written last */
+    int64_t told_ns;          /* when the last line was written */
     int64_t period_ms;
     int stop_fd;
 };

@@ -90,7 +90,7 @@ static int execute_inner(struct session *s, struct hf__op *ops[], int n,
     return n == 0 ? HF_OK : s->inner->execute(enter(s), ops, n, deadline, err);
 }
 
-/* Apply it where nobody sees the answer. */
+/* Apply a copy of the operation, whose reply reaches no caller. */
 static int execute_unseen(struct session *s, const struct hf__op *op,
                           hf__time deadline)
 {
@@ -239,7 +239,7 @@ static int fault_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     return r != HF_OK ? r : after(s, fault, deadline, err);
 }
 
-/* Apply it where nobody sees the answer. */
+/* Apply a copy of the operation, whose reply reaches no caller. */
 static int cell_unseen(struct session *s, const struct hf__cell_op *op,
                        hf__time deadline)
 {
@@ -328,7 +328,7 @@ static int open_inner(struct session *s, const struct hf__url *url,
     inner_url.scheme = url->scheme + strlen(HF__FAULT_SCHEME);
     inner_url.options = kept;
     inner_url.n_options = 0;
-    HF_ASSERT(url->n_options <= URL_OPTIONS_MAX); /* hf__url_parse sees to it */
+    HF_ASSERT(url->n_options <= URL_OPTIONS_MAX); /* hf__url_parse checks it */
     for (size_t i = 0; i < url->n_options; i++) {
         if (!is_own(url->options[i].name)) {
             kept[inner_url.n_options++] = url->options[i];
@@ -356,7 +356,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     }
     const struct hf__backend *inner =
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
-    HF_ASSERT(inner != NULL); /* it was found when this was decorated */
+    HF_ASSERT(inner != NULL); /* decorating it found it */
     s->inner = inner->of == NULL ? inner : inner->of(url);
     r = open_inner(s, url, allow, deadline, err);
     if (r != HF_OK) {
@@ -384,7 +384,7 @@ static unsigned fault_caps(const struct hf__url *url)
     const struct hf__backend *inner =
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
 
-    HF_ASSERT(inner != NULL); /* it was found when this was decorated */
+    HF_ASSERT(inner != NULL); /* decorating it found it */
     return hf__caps_of(inner, url) & ~(HF_CAP_PUSH | HF__CAP_MOVES);
 }
 

@@ -25,7 +25,7 @@ enum { WORD_MAX = 32, RULES_MAX = 16 };
 
 struct rule {
     enum hf__fault_what what;
-    unsigned targets; /* a set of bits */
+    unsigned targets; /* a set of bits, one for each target */
     uint64_t first;
     uint64_t last;
     uint64_t chance; /* chance in a million that one in the range is hit */

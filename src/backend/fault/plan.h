@@ -23,17 +23,17 @@
  *         late_reply     applied, then TIME passes
  *         duplicate      applied twice, the first answer counts
  *         again          not applied, HF__AGAIN (operations and cell only)
- *         move           an open is told of another place than the one before
+ *         move           an open gets another server_id than the one before
  *         die            the session is dead before anything is sent:
- *                        HF_EUNAVAIL, also for what follows in the batch
+ *                        HF_EUNAVAIL, also for the rest of the batch
  * TARGET  acquire renew release handover raise inspect break · op (each of
  *         these) · open wait list gc check cell · any (all). Only acquire,
  *         renew, release and cell can be duplicated. An open that fails is
  *         HF_EUNAVAIL.
  * WHICH   2 (the second one) · 2-4 · 2- (and all later ones) · * (default) ·
- *         p0.05 (each with that probability; seed=N makes another run)
- * TIME    a duration, for delay and late_reply only. What the deadline or an
- *         interrupt cuts short ends as if the reply were lost.
+ *         p0.05 (each with that probability; seed=N gives other draws)
+ * TIME    a duration, for delay and late_reply only. If the deadline or an
+ *         interrupt cuts it short, the call ends as if the reply were lost.
  */
 
 enum hf__fault_what {
