@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): one round for all operations of a batch, a second one for the
- * fences that must be made known. This file decides who is asked; how long is
- * waited for them is limits.c's, what the answers amount to vote.c's.
- * Called by the session's thread.
+ * execute(): one round for all operations of a batch, and a second one for the
+ * fences that must be made known. This file decides which members are asked;
+ * limits.c decides how long to wait for them, vote.c what their answers add up
+ * to. Called by the session's thread.
  */
 #include "src/backend/redlock/vote.h"
 
@@ -13,14 +13,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Larger batches are done in parts of this size if memory lacks. */
+/* Without memory for more, a batch is done in parts of this size. */
 #define ROOM_LEAST 8
 
-/* Beyond it members take no proposal (next_fence() of lua/seize.lua). */
+/* Above it members accept no proposal (next_fence() of lua/seize.lua). */
 #define MARGIN_MAX_US   400000
 #define MARGIN_SPARE_US 200
-/* After so many grants in one round it is lowered by half of what is too much:
- * one in so many may need a second round for that. */
+/* After that many grants in one round the margin is lowered by half of its
+ * excess: at most one grant in that many needs a second round for it. */
 #define MARGIN_GRANTS 256
 
 static unsigned all_members(const struct hf__redlock *s)
@@ -48,8 +48,8 @@ static void decided(struct hf__redlock *s, bool is_now)
     s->undecided -= is_now;
 }
 
-/* The server does not know the script (it was flushed): its text, at once, and
- * then the others, by which what is asked now may be given back. */
+/* The server does not know the script, because it was flushed: send the text at
+ * once, then the other scripts, which may be needed to release this grant. */
 static void send_text(struct hf__redlock *s, int member, int at)
 {
     hf__bytes_clear(&s->bytes);
@@ -87,7 +87,7 @@ static void take(struct hf__redlock *s, int member, int at,
     }
     v = &s->votes[s->order[at]];
     op = *op_of(v);
-    op.ret_participants = NULL; /* it is made of what all show */
+    op.ret_participants = NULL; /* give_views() fills it from all members */
     hf__answer_read(reply, &op, &answer);
     if (answer.has_no_script) {
         send_text(s, member, at);
@@ -102,8 +102,8 @@ static void take(struct hf__redlock *s, int member, int at,
     }
 }
 
-/* Who is behind is asked for nothing, but told what keeps or ends a grant, so
- * that it is not hung up on and has nothing of what is over. */
+/* A member that is behind is asked nothing, but still told of renewals and
+ * releases: so it is not disconnected, and keeps no grant that has ended. */
 static void tell_slow(struct hf__redlock *s, int n)
 {
     unsigned behind = hf__round_behind(s);
@@ -123,14 +123,14 @@ static void tell_slow(struct hf__redlock *s, int n)
     }
 }
 
-/* Send the commands of those votes, and begin to count. */
+/* Send the commands of the first n votes of s->order, and begin to count. */
 static void ask(struct hf__redlock *s, int n, hf__time deadline)
 {
     unsigned sent;
-    unsigned gone; /* those who died while they were sent something */
+    unsigned gone; /* members lost while commands were sent to them */
 
     hf__round_begin(s, take, NULL);
-    s->take = NULL; /* there is nothing to count yet */
+    s->take = NULL; /* no vote has begun yet */
     tell_slow(s, n);
     hf__bytes_clear(&s->bytes);
     for (int i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ static void learn_margin(struct hf__redlock *s, const struct hf__vote *v)
     }
 }
 
-/* A clock that was ahead for a while is not for ever. */
+/* The other clock may have been ahead only for a while. */
 static void lower_margin(struct hf__redlock *s, const struct hf__vote *v)
 {
     if (v->op->kind == HF__OP_ACQUIRE && ++s->agreed >= MARGIN_GRANTS) {
@@ -206,7 +206,8 @@ static void raise_fences(struct hf__redlock *s, hf__time deadline)
 
 /* ---- results */
 
-/* A break that too few have confirmed, and too few have not known of. */
+/* The text for a break that too few members confirmed, while too few others say
+ * that there was nothing to break. */
 static void tell_broken(const struct hf__redlock *s, const struct hf__vote *v)
 {
     hf_error who = HF_ERROR_INIT;
@@ -233,13 +234,14 @@ static void give(struct hf__redlock *s, struct hf__vote *v)
         return;
     }
     if (v->is_raising && r != HF_OK) {
-        r = HF_EUNKNOWN; /* its fence is not to be told */
+        r = HF_EUNKNOWN; /* its fence must not be told yet */
     }
     if (r < 0 && v->op->kind != HF__OP_INSPECT &&
         (v->granted | v->out | v->blank) != 0) {
         r = HF_EUNKNOWN;
     } else if (r == HF_EUNAVAIL) {
-        /* A member may be unfit for what the URL says, no operation is. */
+        /* An EINVAL is about a member's part of the URL, not about this
+         * operation. */
         r = hf__members_status(s);
         r = r == HF_EINVAL ? (int)HF_EUNAVAIL : r;
         r = s->lacks_durability ? (int)HF_ENOMEM : r;
@@ -275,7 +277,7 @@ static bool make_room(struct hf__redlock *s, int n)
     return true;
 }
 
-/* All that is looked at, by all members. */
+/* One view for each INSPECT of the batch and each member. */
 static bool make_views(struct hf__redlock *s, struct hf__op *const ops[], int n,
                        struct hf__member_view **ret_views)
 {
@@ -355,15 +357,15 @@ int hf__redlock_execute(void *state, struct hf__op *ops[], int n,
     struct hf__redlock *s = state;
     int most = make_room(s, n) ? n : s->room;
 
-    (void)err; /* the session lives, whoever of its members does */
+    (void)err; /* the session outlives any of its members */
     for (int i = 0; i < n; i += most) {
         execute(s, ops + i, n - i < most ? n - i : most, deadline);
     }
     return HF_OK;
 }
 
-/* Renewing and letting go must do without new memory: the room of a few
- * operations is there from the beginning, and of a command. */
+/* Renewals and releases must not need new memory: reserve room for a few
+ * operations and for a command. */
 int hf__redlock_reserve(struct hf__redlock *s, hf_error *err)
 {
     hf__bytes_words(&s->bytes, HF__WORDS("PING"));

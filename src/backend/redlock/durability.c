@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a member remembers. A mark in each member says since when it has been
- * known to forget nothing: who is without one was emptied, or is new, and may
- * have forgotten a grant that still runs, however long it is up and however
- * durable it is. This file decides from when on a member's answers count for
- * that reason. Called by the session's thread.
+ * What a member remembers. A mark stored in each member says since when it is
+ * known to have forgotten nothing. A member without a mark was emptied or is
+ * new, and may have forgotten a grant that still runs, however long it is up
+ * and however durable it is. This file decides from when on a member's answers
+ * may count for that reason. Called by the session's thread.
  */
 #include "src/backend/redlock/members.h"
 
@@ -14,19 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first one stays; unless ARGV[3] says that it is another's. */
+/* An existing mark stays, unless ARGV[3] says that it is not this server's. */
 static const char mark_script[] =
     "if ARGV[3] == '1' or redis.call('EXISTS', KEYS[1]) == 0 then\n"
     "  redis.call('HMSET', KEYS[1], 'since', ARGV[1], 'replid', ARGV[2])\n"
     "end\n"
     "return 1\n";
 
-/* ---- what it said of its past */
+/* ---- what the member reported of its past */
 
 /*
- * Who was a replica since it was marked has another's data, the mark included:
- * its history has another name since then, and the one before is told. And a
- * mark of the future is from before its clock was set back.
+ * A server that was a replica since it was marked has another server's data,
+ * the mark included: its replication id has changed since, and INFO tells the
+ * one before, too. A mark from the future was written before the server's clock
+ * was set back.
  */
 void hf__durability_judge(struct hf__redlock_member *m)
 {
@@ -48,10 +49,10 @@ void hf__durability_judge(struct hf__redlock_member *m)
         .server_us = past->server_us};
 }
 
-/* ---- what follows */
+/* ---- from when on it counts */
 
-/* Since when it has surely forgotten nothing, in ms before it was judged. Its
- * uptime has whole seconds, so one is taken off. */
+/* For how many ms before it was judged it has surely forgotten nothing. Its
+ * uptime is in whole seconds, so one is subtracted. */
 static int64_t remembered_ms(const struct hf__redlock_member *m)
 {
     const struct hf__durability *y = &m->durability;
@@ -99,7 +100,7 @@ static void mark(const struct hf__redlock *s, struct hf__redlock_member *m,
         m->silent_from = hf__now();
     }
     hf__round_disown(m);
-    (void)hf__resp_flush(&m->peer.resp); /* if it is dead, polling tells */
+    (void)hf__resp_flush(&m->peer.resp); /* polling finds out if it is dead */
     m->durability.since_us = since_us;
     m->durability.is_unmarked = false;
     m->counts_at = hf__durability_counts_at(s, m);
@@ -123,10 +124,10 @@ bool hf__durability_may_be_marked(const struct hf__redlock *s, int member)
 }
 
 /*
- * If all members are there, and no one has ever been marked, the group is new:
- * nothing was granted, nothing is forgotten. Else who is without a mark has it
- * from now on. A minority is marked by nobody: a group that is not yet whole
- * may be new still.
+ * If all members are connected and none was ever marked, the group is new:
+ * nothing was granted, nothing is forgotten, and all are marked so. Otherwise a
+ * member without a mark is marked as of now. A minority marks nobody: the group
+ * may be new, with members still to come.
  */
 bool hf__durability_settle_all(struct hf__redlock *s)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is settled before anybody is asked: whose answers count for an
- * operation, and which operations can't be granted by those who are there. Then
- * hearing the answers: each vote for as long as its operation is worth it. This
- * file decides when nobody waits any more; who is asked is batch.c's. Called by
- * the session's thread.
+ * What is decided before the members are asked: whose answers count for an
+ * operation, and which operations the connected members cannot grant. Then it
+ * receives the answers, waiting for each vote only as long as its operation
+ * allows. batch.c decides who is asked. Called by the session's thread.
  */
 #include "src/backend/redlock/vote.h"
 
@@ -12,7 +11,7 @@
 
 #include <inttypes.h>
 
-/* ---- leases that outlive what a member may forget */
+/* ---- leases longer than a restarted member waits */
 
 static bool is_long(const struct hf__redlock *s, const struct hf__op *op)
 {
@@ -35,8 +34,8 @@ static unsigned members_in(const struct hf__redlock *s, bool is_durable)
     return found;
 }
 
-/* Who restarts is counted again after longest_lease, so a longer one counts
- * where nothing is forgotten. */
+/* A member that restarts counts again after longest_lease, so a longer lease is
+ * granted only by members that forget nothing. */
 static int refuse_long(const struct hf__redlock *s, const struct hf__op *op)
 {
     if (!is_long(s, op) || s->n - __builtin_popcount(members_in(s, false)) >=
@@ -69,7 +68,8 @@ unsigned hf__redlock_counting(const struct hf__redlock *s,
     return is_long(s, op) ? found & members_in(s, true) : found;
 }
 
-/* Nothing is asked for that too few could grant; what is held goes on. */
+/* An acquire that too few members could grant is not sent; what is held goes
+ * on. */
 static int refuse_few(const struct hf__redlock *s, const struct hf__op *op)
 {
     return op->kind != HF__OP_ACQUIRE ||
@@ -79,7 +79,7 @@ static int refuse_few(const struct hf__redlock *s, const struct hf__op *op)
 }
 
 /* The next grant's fence would need a round of its own; a release and an
- * acquire are as fast. */
+ * acquire take no longer. */
 static int refuse_handover(const struct hf__op *op)
 {
     return op->kind != HF__OP_HANDOVER
@@ -89,8 +89,8 @@ static int refuse_handover(const struct hf__op *op)
                           "acquire it again");
 }
 
-/* The client is closed: nobody would hear of the grant, or give it back. What
- * ends one goes out all the same. */
+/* The client is being closed: a grant would be received and given back by
+ * nobody. Operations that end a grant are still sent. */
 static int refuse_late(struct hf__redlock *s, const struct hf__op *op)
 {
     return op->kind != HF__OP_ACQUIRE || !hf__is_interrupted(&s->head)
@@ -112,17 +112,18 @@ bool hf__vote_is_refused(struct hf__redlock *s, struct hf__vote *v)
     return v->is_refused;
 }
 
-/* A member that does not answer costs no more than a twentieth of the lease,
- * so that what is won is of use; but a slow machine is no dead one. What is
- * held already has the time of a renewal's answer anywhere, a sixth. */
+/* A member that does not answer may cost a twentieth of the lease, so that most
+ * of a grant is left to use; but at least LIMIT_LEAST_MS, so that a slow
+ * machine is not taken for a dead one. A renewal may take as long as renewals
+ * do everywhere, a sixth. */
 #define LIMIT_PART     20
 #define LIMIT_RENEWAL  6
 #define LIMIT_LEAST_MS 100
-#define LIMIT_SHORT    2 /* this part of a lease that is shorter than that */
+#define LIMIT_SHORT    2 /* of a lease too short for that, this part */
 #define LIMIT_MIN_MS   20
 #define LIMIT_MAX_MS   1500
 
-/* Who looks waits so long for the last ones. */
+/* How long an INSPECT waits for the rest once a majority has answered. */
 #define LOOK_MS 50
 
 /* ---- limits */
@@ -152,10 +153,10 @@ hf__time hf__redlock_limit(struct hf__op *const ops[], int n, hf__time deadline)
 }
 
 /*
- * Each waits as long as its own lease allows, from now on: the second round of
- * a grant as long as the first. But renewals do not wait for one another: none
- * of them can be tried again before the batch is over, and those that wait do
- * so for the same members.
+ * Each vote waits as long as its own lease allows, counted from now: the second
+ * round of a grant as long as the first. But all renewals end with the first of
+ * them: none can be tried again before the batch is over, and all wait for the
+ * same members.
  */
 void hf__redlock_set_limits(struct hf__redlock *s, int n, hf__time deadline)
 {
@@ -177,9 +178,9 @@ void hf__redlock_set_limits(struct hf__redlock *s, int n, hf__time deadline)
     }
 }
 
-/* ---- hearing */
+/* ---- receiving answers */
 
-/* A look that a majority has answered waits for the others no longer. */
+/* An INSPECT that a majority has answered waits LOOK_MS more for the others. */
 static void hurry(struct hf__redlock *s)
 {
     hf__time soon = hf__after_ms(hf__now(), LOOK_MS);
@@ -194,7 +195,7 @@ static void hurry(struct hf__redlock *s)
     }
 }
 
-/* Those whose time is up. False: there was none. */
+/* End the votes whose time is up. False: there were none. */
 static bool end_late(struct hf__redlock *s)
 {
     hf__time now = hf__now();

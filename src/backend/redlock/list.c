@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking around: the names that any member has a record of, of which those are
- * told that a majority holds; and whether the members are fit to be a quorum.
- * Called by the session's thread.
+ * list() and check(): list() collects the names that any member has a record
+ * of, and reports those that a majority holds; check() tells whether the
+ * members are fit to be a quorum. Called by the session's thread.
  */
 #include "src/backend/redis/scan.h"
 #include "src/backend/redlock/members.h"
@@ -16,21 +16,21 @@
 
 /* ---- list() */
 
-/* Names that are looked at in one batch. */
+/* Names that are inspected in one batch. */
 enum { LOOKS = 64 };
 
-/* A page takes no longer, and once a majority has sent it, who has not has so
- * long still. */
+/* The most time for a page; and once a majority has sent its page, what the
+ * other members still have. */
 #define PAGE_MS 1000
 #define LAST_MS 50
 
 struct scanning {
     struct hf__scan scans[HF__MEMBERS_MAX];
     struct hf__names names;
-    unsigned out;    /* owe a page */
-    unsigned over;   /* have told all */
-    unsigned failed; /* … will not */
-    int status;      /* of what ends it all */
+    unsigned out;    /* have not sent their page */
+    unsigned over;   /* have sent their last page */
+    unsigned failed; /* … will send no more */
+    int status;      /* HF_OK, or why the listing failed */
 };
 
 static void take_page(struct hf__redlock *s, int member, int at,
@@ -72,7 +72,7 @@ static void hear_pages(struct hf__redlock *s, struct scanning *g,
     }
 }
 
-/* The next page of each who has one. */
+/* Fetch the next page of each member that has one. */
 static void turn_pages(struct hf__redlock *s, struct scanning *g,
                        unsigned asked, hf__time deadline)
 {
@@ -84,7 +84,7 @@ static void turn_pages(struct hf__redlock *s, struct scanning *g,
         }
         hf__bytes_clear(&s->bytes);
         hf__scan_add(&s->bytes, &g->scans[i]);
-        g->out |= 1u << i; /* before it may be gone */
+        g->out |= 1u << i; /* before sending, which may lose it */
         if (s->bytes.is_broken || hf__round_send(s, 1u << i, 0, true) == 0) {
             g->out &= ~(1u << i);
             g->failed |= 1u << i;
@@ -95,8 +95,8 @@ static void turn_pages(struct hf__redlock *s, struct scanning *g,
     hf__round_end(s);
 }
 
-/* All names of a majority of the members; of the others, those that come
- * meanwhile. */
+/* Collect all names of a majority of the members, and those of the other
+ * members that come meanwhile. */
 static int scan_all(struct hf__redlock *s, struct scanning *g,
                     const struct hf__key *prefix, hf__time deadline)
 {
@@ -117,7 +117,7 @@ static int scan_all(struct hf__redlock *s, struct scanning *g,
     if (g->status != HF_OK) {
         return g->status;
     }
-    /* A name that is held is known to one of any majority. */
+    /* Every majority has a member that knows a held name. */
     return hf__is_majority(s, g->over) ? (int)HF_OK : (int)HF_EUNAVAIL;
 }
 
@@ -147,7 +147,7 @@ static int look_at(struct hf__redlock *s, const struct hf__key *keys, int n,
     return r;
 }
 
-/* In the order of the names; they are looked at in batches. */
+/* Report the names in their order; they are inspected in batches. */
 static int tell_names(struct hf__redlock *s, const struct hf__names *names,
                       hf__list_fn fn, void *arg, hf__time deadline,
                       hf_error *err)
@@ -199,7 +199,7 @@ int hf__redlock_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 struct checking {
     struct hf__report to;
     unsigned out;
-    int64_t ahead_us[HF__MEMBERS_MAX]; /* its clock, of ours */
+    int64_t ahead_us[HF__MEMBERS_MAX]; /* the member's clock minus ours */
     unsigned has_clock;
     int64_t asked_us;
 };
@@ -228,7 +228,7 @@ static void ask_clocks(struct hf__redlock *s, struct checking *c,
     hf__bytes_clear(&s->bytes);
     hf__bytes_words(&s->bytes, HF__WORDS("TIME"));
     c->asked_us = hf__wall_us();
-    c->out = (1u << s->n) - 1; /* before one may be gone */
+    c->out = (1u << s->n) - 1; /* before sending, which may lose one */
     c->out &= s->bytes.is_broken ? 0 : hf__round_send(s, c->out, 0, true);
     while (c->out != 0 && hf__round_turn(s, until)) {
     }
@@ -264,7 +264,7 @@ static void check_member(const struct hf__redlock *s, struct checking *c, int i)
     hf__report_tell(&c->to, name, value, HF_FINE, NULL);
 }
 
-/* Why one that answers counts, or does not yet. */
+/* Report why a connected member counts, or does not yet. */
 static void check_memory(const struct hf__redlock *s, struct checking *c, int i)
 {
     const struct hf__redlock_member *m = &s->members[i];
@@ -308,8 +308,9 @@ static void check_quorum(const struct hf__redlock *s, struct checking *c)
     hf__report_tell(&c->to, "longest_lease", value, HF_FINE, NULL);
 }
 
-/* Each member ends its own leases by its own clock, so what differs does no
- * harm; what steps does. Far apart, each grant's fence costs a second round. */
+/* Each member ends its leases by its own clock, so a difference does no harm,
+ * but a step does. If the clocks are far apart, each grant's fence costs a
+ * second round. */
 static void check_clocks(const struct hf__redlock *s, struct checking *c)
 {
     int64_t low = INT64_MAX;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The members' coming and going. This file decides when one is connected to
- * again, when it is hung up on, and whether its answers count: not while it
- * may have forgotten a grant that still runs, and not twice if two names lead
- * to one server. And the same commands to several of them, and their answers as
- * they come: one that comes after its round is taken from the socket and
+ * Connections of the members. This file decides when to connect to a member
+ * again, when to disconnect it, and whether its answers count: not while it may
+ * have forgotten a grant that still runs, and not twice if two names lead to
+ * one server. It also sends the same commands to several members and takes
+ * their replies; a reply that comes after its round is read from the socket and
  * dropped. Called by the session's thread.
  */
 #include "src/backend/redlock/members.h"
@@ -12,19 +12,20 @@
 #include <poll.h>
 #include <string.h>
 
-/* Between two attempts to connect: doubled each time. */
+/* Pause between two attempts to connect; doubled each time. */
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS   2000
-/* Who has said nothing for so long, or is not there yet, is hung up on. Not
- * sooner: what is to be given back to it waits in its socket behind what it
- * was asked, and is in order there. */
+/* A member that was silent for so long, or that has not connected in so long,
+ * is disconnected. Not sooner: the releases for it wait in its socket behind
+ * the commands that they belong to, and reach it in order. */
 #define SILENT_MS  2000
 #define CONNECT_MS 3000
-/* A client that only renews polls once in a while: no more than this of the
- * time between counts, and those who are coming may take these steps. */
+/* A client that only renews polls rarely: at most this much of the time since
+ * its last poll counts as silence, and a connecting member then gets that long
+ * for its next steps. */
 #define IDLE_MS       500
 #define IDLE_TURNS_MS 50
-/* Who is behind, and was heard just now, is waited for. */
+/* How long to wait for a member that is behind, but was heard just now. */
 #define BEHIND_MS 20
 
 bool hf__member_counts(const struct hf__redlock_member *m, hf__time now)
@@ -32,7 +33,7 @@ bool hf__member_counts(const struct hf__redlock_member *m, hf__time now)
     return m->is_in && m->duplicate_of < 0 && !hf__before(now, m->counts_at);
 }
 
-/* It is still coming. */
+/* Is it still connecting? */
 static bool is_due(const struct hf__redlock_member *m)
 {
     return !m->is_in && !m->is_over;
@@ -69,10 +70,11 @@ int hf__members_count(const struct hf__redlock *s)
     return n;
 }
 
-/* ---- coming */
+/* ---- connecting */
 
-/* That blocks for as long as a resolver takes, and what is held would be lost
- * meanwhile: not while a majority counts, nor at the first attempt. */
+/* A lookup blocks as long as the resolver takes, and locks that are held would
+ * be lost meanwhile: so not while a majority counts, nor at the first attempt
+ * if addresses are known. */
 static bool needs_look_up(const struct hf__redlock *s,
                           const struct hf__redlock_member *m)
 {
@@ -99,7 +101,7 @@ void hf__member_start(struct hf__redlock *s, int member)
         hf__peer_start(&m->peer, &m->target, &secret, s->allow,
                        needs_look_up(s, m));
     }
-    m->silent_from = hf__now(); /* the look up may have taken long */
+    m->silent_from = hf__now(); /* the lookup may have taken long */
     hf__member_settle(s, member);
 }
 
@@ -136,7 +138,7 @@ static void judge(struct hf__redlock *s, int member)
     hf__pending_release_tell(s, member);
 }
 
-/* Of the scripts, those that a quorum needs. */
+/* The scripts that a quorum needs. */
 static const enum hf__script needed[] = {
     HF__SCRIPT_ACQUIRE, HF__SCRIPT_RENEW, HF__SCRIPT_RELEASE,
     HF__SCRIPT_RAISE,   HF__SCRIPT_BREAK, HF__SCRIPT_INSPECT};
@@ -151,7 +153,7 @@ void hf__member_load_scripts(struct hf__redlock_member *m)
     hf__round_disown(m);
 }
 
-/* ---- going */
+/* ---- disconnecting */
 
 static void note_end(struct hf__redlock *s, int member)
 {
@@ -163,8 +165,7 @@ static void note_end(struct hf__redlock *s, int member)
     }
     for (int i = 0; i < s->n; i++) {
         if (s->members[i].duplicate_of == member) {
-            s->members[i].duplicate_of =
-                -1; /* judged again when it comes back */
+            s->members[i].duplicate_of = -1; /* judged when it connects again */
         }
     }
     if (!m->is_in) {
@@ -212,9 +213,9 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
     hf__member_settle(s, member);
 }
 
-/* ---- sending and hearing */
+/* ---- sending and receiving */
 
-/* Take the replies that have come from it. */
+/* Handle the replies that have come from it. */
 static void take(struct hf__redlock *s, int member)
 {
     struct hf__redlock_member *m = &s->members[member];
@@ -238,14 +239,14 @@ static void take(struct hf__redlock *s, int member)
             s->take(s, member, own.first, reply);
         } else if (reply->type == REDIS_REPLY_ERROR &&
                    strncmp(reply->str, "NOSCRIPT", 8) == 0) {
-            hf__member_load_scripts(m);          /* too late for this one … */
+            hf__member_load_scripts(m); /* too late for this command … */
             hf__pending_release_tell(s, member); /* … unless it was a release */
         }
         freeReplyObject(reply);
     }
 }
 
-/* What may wait for a member that takes nothing. */
+/* The most bytes that may be queued for a member that reads nothing. */
 #define UNSENT_MAX (1 << 20)
 
 static bool send_to(struct hf__redlock *s, int member,
@@ -256,7 +257,7 @@ static bool send_to(struct hf__redlock *s, int member,
 
     hf__bytes_append(&resp->out, &s->bytes);
     if (hf__resp_queue(resp) != HF_OK) {
-        s->lacks_durability = true; /* nothing of it was added */
+        s->lacks_durability = true; /* none of it was queued */
         return false;
     }
     if (m->n_pending == 0) {
@@ -267,7 +268,7 @@ static bool send_to(struct hf__redlock *s, int member,
         resp->queued - resp->sent > UNSENT_MAX) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it owes too many answers");
     } else if (hf__resp_flush(resp) != HF_OK) {
-        hf__peer_advance(&m->peer, POLLIN); /* what it said before */
+        hf__peer_advance(&m->peer, POLLIN); /* what it said before that */
         take(s, member);
     }
     hf__member_settle(s, member);
@@ -315,11 +316,11 @@ bool hf__round_turn(struct hf__redlock *s, hf__time until)
     return true;
 }
 
-/* ---- from one batch to the next */
+/* ---- between batches */
 
-/* Members that are there, but slow: a batch is decided by the others, and the
- * next one comes before these have answered. They have a moment; then they are
- * asked for nothing new. */
+/* Slow members: a batch is decided by the others, and the next one begins
+ * before these have answered. They get a moment; after that they are asked
+ * nothing new. */
 static bool is_anybody_behind(const struct hf__redlock *s, hf__time now)
 {
     unsigned behind = hf__round_behind(s);
@@ -344,7 +345,7 @@ static void await_slow(struct hf__redlock *s)
     }
 }
 
-/* Nobody has listened to them. */
+/* The session did not poll meanwhile: that is not the members' silence. */
 static void excuse(struct hf__redlock *s, int64_t idle_ns)
 {
     for (int i = 0; i < s->n; i++) {
@@ -392,7 +393,7 @@ void hf__members_tend(struct hf__redlock *s)
     (void)hf__durability_settle_all(s);
 }
 
-/* When the next one counts that is there and does not yet; HF__NEVER: none. */
+/* When the next connected member begins to count; HF__NEVER: none will. */
 static hf__time next_to_count(const struct hf__redlock *s)
 {
     hf__time now = hf__now();
@@ -418,7 +419,7 @@ void hf__members_await(struct hf__redlock *s, hf__time until)
         }
         if (!hf__round_turn(s, hf__earlier(next, until)) &&
             hf__before(hf__now(), hf__earlier(next, until))) {
-            return; /* interrupted, or nobody is left */
+            return; /* interrupted, or no member is left */
         }
         if (!hf__before(hf__now(), until)) {
             return;

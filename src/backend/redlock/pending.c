@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a member owes, and what it is owed. It answers in order, so a queue of
- * what it owes tells whose an answer is. And what is over, for members that
- * were away: one that was down or hung up on when a grant ended would keep it
- * until its lease is over, and stand in the next claims' way when it is back:
- * the last ones are remembered and told to it at first. A session's memory, so
- * that of a client that closes is lost. Called by the session's thread.
+ * Outstanding replies and releases of a member. It answers in order, so a queue
+ * of unanswered commands tells which one a reply belongs to. And releases for
+ * members that were away: one that was down or disconnected when a grant ended
+ * would keep it until its lease ends, and refuse the next claims when it is
+ * back; so the last releases are remembered and sent to it first. They are kept
+ * in the session's memory, so a client that closes loses them. Called by the
+ * session's thread.
  */
 #include "src/backend/redlock/members.h"
 
@@ -25,7 +26,7 @@ void hf__round_end(struct hf__redlock *s)
     s->take = NULL;
 }
 
-/* ---- answers that it owes */
+/* ---- replies that a member still has to send */
 
 bool hf__pending_replies_add(struct hf__redlock_member *m,
                              struct hf__segment segment)
@@ -81,7 +82,7 @@ unsigned hf__round_behind(const struct hf__redlock *s)
     return found;
 }
 
-/* What was queued beside the rounds: its answers are dropped. */
+/* Queue commands outside the rounds; their replies are dropped. */
 void hf__round_disown(struct hf__redlock_member *m)
 {
     struct hf__segment segment = {.round = 0,
@@ -93,12 +94,13 @@ void hf__round_disown(struct hf__redlock_member *m)
     }
 }
 
-/* ---- what is remembered for it */
+/* ---- releases remembered for it */
 
-/* So many are left when room is made. */
+/* How many are left after make_room(). */
 #define KEPT (HF__PENDING_RELEASES * 3 / 4)
 
-/* A member answers in order. */
+/* A member answers in order: a reply to a later round shows that it got
+ * this. */
 static bool has_heard(const struct hf__redlock_member *m,
                       const struct hf__pending_release *one)
 {
@@ -130,7 +132,8 @@ static void keep_up_to(struct hf__redlock *s, int64_t after_us)
     s->n_pending_releases = n;
 }
 
-/* Half-way from the first to the last of them. False: all are alike. */
+/* The middle between the smallest and the largest after_us. False: all are
+ * equal. */
 static bool find_middle(const struct hf__redlock *s, int64_t *ret_after_us)
 {
     int64_t least = INT64_MAX;
@@ -146,8 +149,8 @@ static bool find_middle(const struct hf__redlock *s, int64_t *ret_after_us)
     return least < most;
 }
 
-/* The longer after its members' loss a grant was, the less can it matter to
- * them: those go first, however old the others are. */
+/* The longer after the loss of its members a grant was made, the less likely
+ * they have it: drop those first, whatever their age. */
 static void make_room(struct hf__redlock *s)
 {
     int64_t after_us = INT64_MAX;
@@ -166,9 +169,10 @@ static void make_room(struct hf__redlock *s)
     }
 }
 
-/* A fence is about the time of the grant, or a margin ahead of it: a member
- * that had gone by then was not asked for it here, though perhaps by a renewal.
- * Who is there has heard of it, or will at once. */
+/* A fence is about the time of the grant, or a margin ahead of it. A member
+ * that was lost before that was not asked for this grant, though a renewal may
+ * have reached it. A member that is connected has got the release, or gets it
+ * at once. */
 static int64_t after_loss_us(const struct hf__redlock *s, unsigned members,
                              uint64_t fence)
 {
@@ -200,7 +204,7 @@ void hf__pending_release_note(struct hf__redlock *s, const struct hf__op *op,
     one = &s->pending_releases[s->n_pending_releases++];
     one->members = members;
     one->round =
-        s->lacks_durability ? UINT64_MAX : s->round; /* not all was sent */
+        s->lacks_durability ? UINT64_MAX : s->round; /* not all were sent */
     one->after_us = after_loss_us(s, members, fence);
     one->token = op->token;
     one->reopens = op->reopens;
@@ -220,10 +224,10 @@ void hf__pending_release_settle(struct hf__redlock *s, int member)
     }
 }
 
-/* ---- telling */
+/* ---- sending releases */
 
-/* It may have been told before; the token is what counts. And what the old
- * connection still delivers comes too late. */
+/* Repeating a release is harmless: only its token matters. A command that the
+ * old connection still delivers comes too late. */
 static void add(struct hf__bytes *bytes, const struct hf__pending_release *one,
                 uint64_t client)
 {

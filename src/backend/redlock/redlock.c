@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store redlock://, a majority of independent Redis servers. Here its URL
- * is read, which decides what is refused before anybody is asked (what one
- * server's part of it means is redis/place.c's), and a session is opened,
- * closed and interrupted; see redlock.h for where the rest is. It lives as long
- * as its client wants: members come and go inside it, and what too few of them
- * answer is each operation's own result. Called as backend.h says.
+ * The store redlock://, a majority of independent Redis servers. This file
+ * reads the URL, which decides what is refused before any server is asked
+ * (redis/target.c reads one server's part of it), and opens, closes and
+ * interrupts a session; redlock.h says where the rest is. A session lives as
+ * long as its client wants: members connect and disconnect inside it, and if
+ * too few of them answer, that is the result of a single operation. Called as
+ * in backend.h.
  */
 #include "src/backend/redlock/members.h"
 
@@ -17,9 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what the URL says */
+/* ---- the URL */
 
-/* A majority of fewer is all of them: none could fail. */
+/* A majority of fewer members is all of them: none may fail. */
 #define MEMBERS_MIN 3
 
 #define LONGEST_MS     30000
@@ -45,7 +46,8 @@ static int check_number(const struct hf__redlock *s, hf_error *err)
                           s->n, s->n == 1 ? "" : "s");
 }
 
-/* Of two names of one server the run_id tells; of one name, this. */
+/* Refuse a name that appears twice; the run_id later finds two names of one
+ * server. */
 static int check_names(const struct hf__redlock *s, hf_error *err)
 {
     for (int i = 0; i < s->n; i++) {
@@ -76,7 +78,7 @@ static int read_targets(struct hf__redlock *s, hf_error *err)
     for (int i = 0; i < s->n; i++) {
         hf__peer_init(&s->members[i].peer);
         s->members[i].duplicate_of = -1;
-        s->members[i].is_over = true; /* and to be tried at once */
+        s->members[i].is_over = true; /* so that it is tried at once */
     }
     for (int i = 0; i < s->n && r == HF_OK; i++) {
         r = hf__redis_target(s->url, (size_t)i, &s->members[i].target, err);
@@ -111,19 +113,20 @@ static int read_url(struct hf__redlock *s, const struct hf__url *url,
 
 /* ---- the session */
 
-/* Once a majority counts, the others have so long still. */
+/* How long to wait for the other members once a majority counts. */
 #define LAST_MS 50
-/* Unless a majority counts, all have so long, and of the time that there is
- * this part: what is without a mark is to get one in the rest, or it would be
- * without for as long as only such clients come. */
+/* How long to wait for all members while no majority counts: at most ALL_MS,
+ * and at most one part in ALL_PART of the time left. The rest is for marking;
+ * without it, members would stay unmarked as long as all clients have that
+ * little time. */
 #define ALL_MS   1000
 #define ALL_PART 2
-/* The first clients of a new group come together: who marks its members has so
- * long, so often. */
+/* The first clients of a new group come at the same time: how long to wait for
+ * another client to mark the members, and how often. */
 #define MARKING_MS     100
 #define MARKING_PART   8
 #define MARKING_ROUNDS 3
-/* So long goes on what is interrupted; as redis.c's. */
+/* How long an interrupted command may go on; as in redis.c. */
 #define GRACE_MS 50
 
 static int check_duplicates(const struct hf__redlock *s, hf_error *err)
@@ -152,7 +155,8 @@ static bool is_anything_owed(const struct hf__redlock *s)
     return false;
 }
 
-/* So long, and of what is left a part: who comes after that is marked, too. */
+/* At most most_ms, and at most one part in `part` of the time left: so members
+ * are marked even if little time is left. */
 static hf__time until_part(hf__time deadline, int64_t most_ms, int part)
 {
     hf__time now = hf__now();
@@ -180,8 +184,9 @@ static void look_again(struct hf__redlock *s, hf__time deadline)
     }
 }
 
-/* Whether the group is new is known when all have said what they are. Its
- * marks are there before anything is granted, or they would be missed. */
+/* Whether the group is new is known only once all members have connected. They
+ * are marked before anything is granted: a grant made earlier would not be
+ * covered by the mark. */
 static void mark_all(struct hf__redlock *s, hf__time deadline)
 {
     hf__time until = until_part(deadline, ALL_MS, ALL_PART);
@@ -208,7 +213,7 @@ static int connect_all(struct hf__redlock *s, hf__time deadline, hf_error *err)
     mark_all(s, deadline);
     hf__members_await(s, deadline);
     if (hf__members_count(s) < hf__redlock_majority(s)) {
-        mark_all(s, deadline); /* those who came late */
+        mark_all(s, deadline); /* members that connected late */
         hf__members_await(s, deadline);
     }
     until = hf__earlier(deadline, hf__after_ms(hf__now(), LAST_MS));
@@ -231,8 +236,8 @@ static int redlock_open(void *state, const struct hf__url *url,
     r = r == HF_OK ? hf__waker_init(&s->rest.waker, err) : r;
     r = r == HF_OK ? connect_all(s, deadline, err) : r;
     s->rest.grace_ms = GRACE_MS;
-    /* However durable its members: a clock that steps, or a lease that two of
-     * them forget, is seen by nobody. */
+    /* Grade C however durable the members are: nobody notices a clock that
+     * steps, or a lease that two of them forget. */
     s->head.server_info =
         (struct hf__server_info){.grade = 'C',
                                  .rests_on = "majority of independent servers",

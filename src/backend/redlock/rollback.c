@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Giving back what did not win, and noting for those who are away what is over:
- * the end of each batch. Called by the session's thread.
+ * The end of each batch: releases what did not win, and remembers releases for
+ * the members that are away. Called by the session's thread.
  */
 #include "src/backend/redlock/vote.h"
 #include "src/base/rand.h"
 
-/* By a token without a fence nothing is ours, so nothing is made anew; what
- * may be under way is given up for longer than a renewal is; and what was in
- * doubt all its life was told to nobody. */
+/* A token without a fence has no grant of ours that could be recreated; its
+ * claim may still be under way, so the tombstone must outlast that, which takes
+ * longer than for a renewal; and if no claim of it was ever answered, nobody
+ * was told of a grant, so it may be undone. */
 struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
                                       const struct hf__op *op)
 {
@@ -20,14 +21,16 @@ struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
 }
 
 /*
- * Who did not win does not keep others from it. What is unknown stays: asked
- * again with its token it is settled, or the core gives it back, unless it is
- * closed.
+ * True if the members must release what they granted. An attempt that did not
+ * win must not keep others from the name. If the result is unknown the grant
+ * stays: a retry with the same token settles it, or the core releases it,
+ * unless the client is being closed.
  *
- * An attempt that won some members left a fence there that is above a holder's
- * who has the others: it is undone, or these members would refuse to make the
- * holder's grant anew, and it would be lost with the next of its own. Nobody
- * was told of that fence, and nobody will be, as the token is not used again.
+ * An attempt that won only some members left a fence there above that of a
+ * holder on the other members. It must be undone: otherwise these members would
+ * refuse to recreate the holder's grant, and it would be lost as soon as one
+ * more of its own members is. Nobody was told of that fence, and nobody will
+ * be, for the token is not used again.
  */
 static bool is_to_give_back(struct hf__redlock *s, const struct hf__vote *v)
 {
@@ -45,13 +48,14 @@ static struct hf__op release_of(const struct hf__vote *v)
     return (struct hf__op){.kind = HF__OP_RELEASE,
                            .key = v->op->key,
                            .token = v->op->token,
-                           .fence = 1, /* it may be asked for again */
+                           .fence = 1, /* a retry with this token is possible */
                            .lock_mode = v->op->lock_mode,
                            .reopens = true};
 }
 
-/* Where a majority granted it nobody else can have it still: then nothing is to
- * be made anew, and who was told of a loss shall not find it undone. */
+/* A majority granted it, so nobody else can still have the name: there is no
+ * older grant to recreate, and a holder that was told of its loss must not find
+ * the loss undone. */
 static bool was_granted(const struct hf__redlock *s, const struct hf__vote *v)
 {
     return hf__is_majority(s, v->granted);
@@ -67,14 +71,15 @@ static struct hf__ask how_to_give_back(const struct hf__redlock *s,
                                       !was_granted(s, v)};
 }
 
-/* Who may have it: also by an attempt before, of which nothing is known. */
+/* The members that may have it, also from an earlier attempt that was not
+ * answered. */
 static unsigned perhaps(const struct hf__redlock *s, const struct hf__vote *v)
 {
     return v->op->is_unanswered ? (1u << s->n) - 1
                                 : v->granted | v->out | v->blank;
 }
 
-/* For when they are connected to again. */
+/* Remember releases for members to get when they connect again. */
 static void note_pending_releases(struct hf__redlock *s)
 {
     unsigned away = s->lacks_durability ? ~0U : hf__members_away(s);
@@ -120,7 +125,8 @@ static void give_back_to(struct hf__redlock *s, int member)
     }
 }
 
-/* Who came while the batch ran was told of what was over before it. */
+/* A member that connected during the batch was sent only releases from
+ * before. */
 static void tell_newcomers(struct hf__redlock *s)
 {
     unsigned old = hf__members_away(s);
@@ -131,13 +137,14 @@ static void tell_newcomers(struct hf__redlock *s)
     for (int i = 0; i < s->n; i++) {
         if ((old >> i & 1) == 0) {
             hf__pending_release_tell(s, i);
-            (void)hf__resp_flush(&s->members[i].peer.resp); /* polling tells */
+            /* Polling finds out if it is dead. */
+            (void)hf__resp_flush(&s->members[i].peer.resp);
         }
     }
 }
 
-/* A member that was hung up on may hear of the giving back after the next
- * attempt: so that has a token of its own. */
+/* A member that was disconnected may receive the release after the next
+ * attempt, so that attempt gets a new token. */
 static void change_token(struct hf__op *op)
 {
     if (op->kind == HF__OP_ACQUIRE && op->result == HF_BUSY) {
@@ -146,7 +153,7 @@ static void change_token(struct hf__op *op)
     }
 }
 
-/* Nobody waits for it. */
+/* Does not wait for replies. */
 void hf__redlock_give_back(struct hf__redlock *s)
 {
     hf__round_end(s);

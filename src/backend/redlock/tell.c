@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why members have no part in a majority, for people. A member's first refusal
- * in a call stays with it until the next. Called by the session's thread.
+ * Error texts: why members have no part in a majority. A member's first refusal
+ * in a call is kept until the next call. Called by the session's thread.
  */
 #include "src/backend/redlock/members.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who was asked and has said nothing for so long is told of, too. */
+/* A member that was asked and is silent for that long is named, too. */
 #define SILENT_MS 20
 
 int hf__member_describe(const struct hf__redlock *s, int member, char *to,
@@ -43,7 +43,7 @@ void hf__refusals_begin(struct hf__redlock *s)
     for (int i = 0; i < s->n; i++) {
         hf_error *said = &s->members[i].said;
 
-        said->size = sizeof *said; /* without a status the rest is not read */
+        said->size = sizeof *said; /* the status tells if the rest counts */
         said->status = HF_OK;
     }
 }
@@ -67,7 +67,7 @@ static int count_refusals(const struct hf__redlock *s)
 
 /* ---- reasons */
 
-/* As hf__member_describe(). */
+/* Returns as hf__member_describe(). */
 static int say_why(const struct hf__redlock *s, int member, char *to,
                    size_t size)
 {
@@ -78,7 +78,7 @@ static int say_why(const struct hf__redlock *s, int member, char *to,
                : hf__member_describe(s, member, to, size);
 }
 
-/* It was asked, and does not say a word. */
+/* Was it asked, and has sent nothing since? */
 static bool is_silent(const struct hf__redlock_member *m, hf__time now)
 {
     return m->n_pending > 0 &&
@@ -93,7 +93,8 @@ static int name_target(const struct hf__redlock *s, int member, char *to,
     return snprintf(to, size, "%s:%d", t->host, t->port);
 }
 
-/* Of each that has no part in a majority; false: there is no room for all. */
+/* Write one text for each member that has no part in a majority. False: they do
+ * not all fit. */
 static bool tell_each(const struct hf__redlock *s, char *to, size_t size,
                       int (*say)(const struct hf__redlock *, int, char *,
                                  size_t))
@@ -122,11 +123,11 @@ static bool tell_each(const struct hf__redlock *s, char *to, size_t size,
     return true;
 }
 
-/* Where the reasons have no room, at least all names. */
+/* If the reasons do not fit, the text has at least all names. */
 int hf__members_tell(const struct hf__redlock *s, int status, hf_error *err)
 {
     char why[2 * sizeof err->text];
-    size_t room = sizeof err->text - 40; /* for what stands before them */
+    size_t room = sizeof err->text - 40; /* for the words before them */
     int count = hf__members_count(s);
     int majority = hf__redlock_majority(s);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many answers, one result. First whose a name is, from what the members show
- * of it: who holds it, if anybody does, and which fence is told of that. Then
- * what the members' fences and reasons amount to. Who is asked, and for how
- * long, is batch.c's. Keeps no state but the vote's. Called by the session's
- * thread.
+ * Makes one result of many answers. First who holds a name, if anybody does,
+ * and the fence to report for it, from what the members show; then the result
+ * of an operation, from their fences and reasons. batch.c decides who is asked,
+ * limits.c for how long. Keeps no state outside the vote. Called by the
+ * session's thread.
  */
 #include "src/backend/redlock/vote.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- fences */
 
-/* How many of those members have so much. */
+/* How many of those members have at least that fence. */
 static int count(const uint64_t *fences, unsigned members, uint64_t least)
 {
     int n = 0;
@@ -26,7 +26,7 @@ static int count(const uint64_t *fences, unsigned members, uint64_t least)
     return n;
 }
 
-/* The n-th highest of the fences of those members; 0: there are fewer. */
+/* The n-th highest of those members' fences; 0: there are fewer than n. */
 static uint64_t nth_fence(const uint64_t *fences, unsigned members, int n)
 {
     for (int i = 0; i < HF__MEMBERS_MAX; i++) {
@@ -38,9 +38,10 @@ static uint64_t nth_fence(const uint64_t *fences, unsigned members, int n)
     return 0;
 }
 
-/* With a majority of them: the highest number that a majority has, or more.
- * What a later majority gives is above it. Of one grant it is the very fence
- * that was told, for those who have another were not of that majority. */
+/* With a majority in `members`: the highest number that a majority has reached.
+ * A later majority gives a number above it. For a single grant it is the very
+ * fence that was told, for members with another one were not in that majority.
+ * Without a majority: the lowest of the fences. */
 static uint64_t safe_fence(const uint64_t *fences, unsigned members, int of)
 {
     int majority = hf__quorum_majority(of);
@@ -49,7 +50,7 @@ static uint64_t safe_fence(const uint64_t *fences, unsigned members, int of)
     return nth_fence(fences, members, n < majority ? n : majority);
 }
 
-/* ---- what they show */
+/* ---- what the members show */
 
 static bool is_same_state(const struct hf__record *a,
                           const struct hf__record *b)
@@ -58,7 +59,7 @@ static bool is_same_state(const struct hf__record *a,
            hf__token_equal(&a->token, &b->token);
 }
 
-/* The members that show the same as that one. */
+/* The members that show the same state as this one. */
 static unsigned agreeing(const struct hf__vote *v, int member)
 {
     const struct hf__record *own = &v->views[member].record;
@@ -74,8 +75,8 @@ static unsigned agreeing(const struct hf__vote *v, int member)
     return found;
 }
 
-/* Of those that show the same, one that knows whose it is: a member that was
- * told of a grant by its renewal does not. */
+/* One of those members, preferably one that knows the owner: a member that has
+ * the grant only from a renewal does not. */
 static int best_of(const struct hf__vote *v, unsigned members)
 {
     int best = -1;
@@ -90,7 +91,8 @@ static int best_of(const struct hf__vote *v, unsigned members)
     return best;
 }
 
-/* Nobody has a majority, whoever has some: the next claim may. */
+/* No grant has a majority, even if some members have one: the next claim may
+ * get the name. */
 static void tell_nobody(const struct hf__vote *v, unsigned all,
                         struct hf__record *record)
 {
@@ -113,7 +115,8 @@ static unsigned who_answered(const struct hf__vote *v)
     return all;
 }
 
-/* Of as many, those who say it for longer: who came later is refused. */
+/* Between equally many members, the grant that is older: the later one was
+ * refused. */
 static bool is_older(const struct hf__vote *v, unsigned a, unsigned b)
 {
     int one = best_of(v, a);
@@ -124,9 +127,10 @@ static bool is_older(const struct hf__vote *v, unsigned a, unsigned b)
 }
 
 /*
- * Those who show a grant that a majority may have made, if all who did not
- * answer have it, too: as long as they do not, nobody else can be granted the
- * name. Of several such, the one that most show. 0: nobody has a majority.
+ * The members that show a grant which may have a majority if all members that
+ * did not answer have it, too: as long as they may, nobody else can be granted
+ * the name. Of several such grants, the one that most members show. 0: no grant
+ * can have a majority.
  */
 static unsigned who_hold(const struct hf__vote *v, unsigned all)
 {
@@ -150,7 +154,8 @@ static unsigned who_hold(const struct hf__vote *v, unsigned all)
     return most;
 }
 
-/* Those who show that it is free, and the same besides, if most do. */
+/* The members that show the same state, if more than half of those that
+ * answered do. */
 static unsigned who_agree(const struct hf__vote *v, unsigned all)
 {
     for (int i = 0; i < v->quorum.members; i++) {
@@ -171,8 +176,9 @@ static void read_fences(const struct hf__vote *v,
     }
 }
 
-/* Of the grant that those show, no less than what was told at it: the number
- * that so many of them have, as have it for sure if a majority granted. */
+/* A fence of the grant that `most` show, at least the one told when it was
+ * granted: the highest that is known to as many of them as must have it if a
+ * majority granted. */
 static uint64_t told_fence(const struct hf__vote *v, const uint64_t *fences,
                            unsigned all, unsigned most)
 {
@@ -183,9 +189,9 @@ static uint64_t told_fence(const struct hf__vote *v, const uint64_t *fences,
 }
 
 /*
- * What a majority shows is so, and a grant that may have one is told of. Where
- * none can have it, some attempt is under way or was left: nobody holds the
- * name.
+ * The record to report: a state that a majority shows, or a grant that may have
+ * a majority. If no grant can have one, some attempt is under way or was left
+ * behind: nobody holds the name.
  */
 static void look(const struct hf__vote *v, struct hf__record *ret_record)
 {
@@ -204,7 +210,7 @@ static void look(const struct hf__vote *v, struct hf__record *ret_record)
                                             : nth_fence(fences, all, 1);
 }
 
-/* What is told of the name. HF_OK, HF_ENOMEM. */
+/* Store the result of an INSPECT. HF_OK, HF_ENOMEM. */
 static int give_views(struct hf__vote *v)
 {
     struct hf__participant_info participant = {.is_waiting = false};
@@ -224,10 +230,11 @@ static int give_views(struct hf__vote *v)
 }
 
 /*
- * A majority shows that it is held. Its fence is what a majority has, or more,
- * if that is surely no less than what was told at the grant. Of the majority
- * that has that much, this many have answered: so with all answers it is. Where
- * less than a majority shows it, there is none to raise it.
+ * After an INSPECT that shows a held name on a majority: must its fence be
+ * raised? v->raise.fence is at least what was told at the grant: of the
+ * majority that has that much, `sure` members (told_fence()) have surely
+ * answered. If fewer than a majority show the grant, a raise could not reach a
+ * majority.
  */
 static bool want_raise(struct hf__vote *v)
 {
@@ -246,11 +253,12 @@ static bool want_raise(struct hf__vote *v)
     return v->raise.fence != safe_fence(fences, most, v->quorum.members);
 }
 
-/* ---- a round: what they answer */
+/* ---- a round: the members' answers */
 
-/* Its refusal may pass: where somebody's attempt, which will be given back,
- * stands in the way for a moment, the next renewal makes the grant anew. So
- * who breaks a grant asks all of them. */
+/* May a later try succeed where a member refuses now? Another client's attempt
+ * may stand in a renewal's way for a moment until it is given back, and the
+ * next renewal then recreates the grant. So a break must ask all members,
+ * too. */
 static bool mends(enum hf__op_kind kind)
 {
     return kind == HF__OP_RENEW || kind == HF__OP_RELEASE ||
@@ -259,7 +267,7 @@ static bool mends(enum hf__op_kind kind)
 
 static bool is_over(const struct hf__vote *v)
 {
-    /* A holder may be seen by the last of them alone. */
+    /* The last member to answer may be the only one that shows the holder. */
     return v->op->kind == HF__OP_INSPECT && !v->is_raising
                ? (v->out & v->counted) == 0
                : hf__quorum_is_decided(&v->quorum);
@@ -272,7 +280,7 @@ void hf__vote_begin(struct hf__vote *v, int members, unsigned sent,
     if (mends(v->op->kind)) {
         hf__quorum_mends(&v->quorum);
     }
-    v->blank |= v->out; /* of the round before */
+    v->blank |= v->out; /* those of the round before */
     v->counted = sent & counting;
     v->sent |= sent;
     v->out = sent;
@@ -284,7 +292,8 @@ void hf__vote_begin(struct hf__vote *v, int members, unsigned sent,
     v->is_decided = is_over(v);
 }
 
-/* It counts, and the verdict is open. */
+/* Note that the member has answered. True: its answer counts and the round is
+ * undecided. */
 static bool is_heard(struct hf__vote *v, int member)
 {
     bool is_out = (v->out >> member & 1) != 0;
@@ -300,7 +309,7 @@ static bool note(struct hf__vote *v, int result, uint64_t fence)
     return v->is_decided;
 }
 
-/* Of several records the newest is told: it knows of the others' end. */
+/* Keep the newest record: it reflects the end of the others. */
 static void note_record(struct hf__vote *v, const struct hf__answer *a)
 {
     if (a->fence >= v->newest) {
@@ -326,7 +335,7 @@ static void note_answer(struct hf__vote *v, int member,
         v->reasons[a->reason]++;
     }
     if (v->is_raising) {
-        return; /* what was seen before is told */
+        return; /* the records of the first round are reported */
     }
     if (v->views != NULL && a->result == HF_OK) {
         v->views[member] = (struct hf__member_view){true, a->fence, a->record};
@@ -337,12 +346,12 @@ static void note_answer(struct hf__vote *v, int member,
 
 bool hf__vote_note(struct hf__vote *v, int member, const struct hf__answer *a)
 {
-    /* Surely not applied, as with a member that was not asked. */
+    /* Surely not applied: as for a member that was not asked. */
     int result = a->result == HF__AGAIN ? (int)HF_EUNAVAIL : a->result;
 
     v->heard |= result >= 0 ? 1u << member : 0;
     if (!is_heard(v, member)) {
-        /* Late: if it granted, that is to be given back all the same. */
+        /* Too late to count, but if it granted, that must be given back. */
         v->granted |= a->result == HF_OK && !v->is_raising ? 1u << member : 0;
         return false;
     }
@@ -368,14 +377,14 @@ void hf__vote_end(struct hf__vote *v)
             (void)hf__vote_miss(v, i, HF_EUNKNOWN);
         }
     }
-    v->out = late; /* they may answer yet */
+    v->out = late; /* they may still answer */
     v->is_decided = true;
 }
 
-/* ---- its verdict */
+/* ---- the verdict */
 
-/* Nobody who could be asked has it any more, and some had: the release is
- * done, though others, who never had it or are not there, say otherwise. */
+/* A release succeeded if some members had the grant, a majority answered, and
+ * less than a majority refused: those that refused never had it. */
 static bool is_released(const struct hf__vote *v)
 {
     const struct hf__quorum *q = &v->quorum;
@@ -385,8 +394,9 @@ static bool is_released(const struct hf__vote *v)
            q->granted + q->refused >= majority && q->refused < majority;
 }
 
-/* Those who had it and those who did not say are too few for a grant: there was
- * none. Else it is broken where it was found, and may go on by the others. */
+/* The members that had the grant and those that did not answer are too few for
+ * a majority: there was no grant. Otherwise it is broken where it was found,
+ * and may go on at the others. */
 static bool is_nothing_to_break(const struct hf__vote *v)
 {
     const struct hf__quorum *q = &v->quorum;
@@ -407,7 +417,7 @@ static unsigned givers(const struct hf__vote *v)
     return v->granted & v->counted;
 }
 
-/* A majority of those members has this very fence; else it is the highest. */
+/* True: a majority of those members has *ret_fence. Else it is the highest. */
 static bool agree(const uint64_t *fences, unsigned members, int majority,
                   uint64_t *ret_fence)
 {
@@ -426,7 +436,8 @@ static bool agree(const uint64_t *fences, unsigned members, int majority,
 
 /* ---- why it was lost */
 
-/* What most say; of as many, what says most. */
+/* The reason that most members give; of equally frequent ones the first in
+ * `order`, which begins with the one that tells most. */
 static hf_reason reason_of(const struct hf__vote *v)
 {
     static const hf_reason order[] = {HF_REASON_BROKEN, HF_REASON_TAKEN,
