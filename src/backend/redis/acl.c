@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What check() finds out about the user: may it do what the store does? The
- * rules of an ACL are asked of the server itself (7 and later), or found by
- * commands that have nothing to do, on keys that nobody has. Called by the
- * session's thread.
+ * The part of check() about the user: may it do what the store does? The server
+ * itself is asked for the rules of an ACL (7 and later); otherwise commands are
+ * tried that change nothing, on keys that do not exist. Called by the session's
+ * thread.
  */
 #include "src/backend/redis/check.h"
 
@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Answers with those of our scripts' commands that it may not call. A server
- * before 7 is not asked for HSET and HMSET, which always have something to do.
- */
+/* Returns those of our scripts' commands that the user may not call. HSET and
+ * HMSET are not tried on a server before 7, for they always change
+ * something. */
 static const char probe[] =
     "local k, z = KEYS[1], KEYS[2]\n"
     "local calls = {{'TIME'}, {'HMGET', k, 'f'}, {'HGET', k, 'f'},\n"
@@ -48,7 +48,8 @@ static void add_missing(char *missing, const char *word)
                    used == 0 ? "no " : " ", word);
 }
 
-/* Refused by an ACL, or the server has it not: it is renamed away. */
+/* An ACL refused it, or the server does not have the command, because it was
+ * renamed. */
 static bool is_refused(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR &&
@@ -71,7 +72,7 @@ int hf__check_ask(struct hf__checking *c, const char *const words[],
         (void)hf__fail(c->err, HF_ENOMEM, "out of memory for a command");
         return HF_ENOMEM;
     }
-    (void)hf__resp_flush(&s->peer.resp); /* the reply will tell */
+    (void)hf__resp_flush(&s->peer.resp); /* the reply tells */
     r = hf__peer_reply(&s->peer, &s->rest, &s->head, c->deadline, ret_reply);
     if (r != HF_OK) {
         hf__error_copy(c->err, &s->peer.err);
@@ -80,7 +81,7 @@ int hf__check_ask(struct hf__checking *c, const char *const words[],
     return HF_OK;
 }
 
-/* May the command be given? */
+/* May the user call this command? */
 static int try(struct hf__checking *c, const char *const words[], bool *ret_may)
 {
     HF_AUTO(hf__reply_free) redisReply *reply = NULL;
@@ -129,7 +130,7 @@ static int check_commands(struct hf__checking *c)
         add_missing(missing, "EVALSHA");
     }
     if (r == HF_OK && c->s->wait_replicas > 0) {
-        /* Of no replica, so that it does not wait. */
+        /* With 0 replicas WAIT does not wait. */
         r = try(c, HF__WORDS("WAIT", "0", "1"), &may);
     }
     if (r == HF_OK && !may) {
@@ -147,7 +148,7 @@ static int check_commands(struct hf__checking *c)
     return r;
 }
 
-/* A user may have locks alone. */
+/* A user may be allowed locks only. */
 static int check_cells(struct hf__checking *c)
 {
     char key[HF__PREFIX_MAX + 32];
@@ -167,8 +168,8 @@ static int check_cells(struct hf__checking *c)
 
 /* ---- channels */
 
-/* Of nobody who waits, and of this client alone, so that no stray message
- * comes while it is open. */
+/* Uses a channel of this client alone, on which no waiter listens, so that no
+ * other message comes while it is subscribed. */
 static int check_channels(struct hf__checking *c)
 {
     char channel[HF__PREFIX_MAX + 48];
@@ -197,7 +198,7 @@ static int check_channels(struct hf__checking *c)
     return r;
 }
 
-/* Before the lowest there is none to be ended. */
+/* No connection has the id 0, so that nothing is killed. */
 static int check_ending(struct hf__checking *c)
 {
     bool may = false;

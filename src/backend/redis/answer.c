@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replies of the scripts as results. A reply that makes no sense was made by
- * somebody else's hand in the store: HF_EPROTO, and nothing is believed of it.
+ * Reads the scripts' replies as results. A reply that makes no sense comes from
+ * a record that something else wrote: HF_EPROTO, and nothing in it is used.
  * Called by the session's thread.
  */
 #include "src/backend/redis/ask.h"
@@ -31,8 +31,8 @@ static bool is_word(const redisReply *reply, const char *word)
            memcmp(reply->str, word, (size_t)reply->len) == 0;
 }
 
-/* Scripts give numbers as such; what was read from a field is a string. 0 if
- * it is none. */
+/* A number that the script computed is an integer; one that it read from a
+ * field is a string. 0 if it is not a number. */
 static int64_t number_in(const redisReply *reply)
 {
     char *end = NULL;
@@ -49,7 +49,7 @@ static int64_t number_in(const redisReply *reply)
     return errno == 0 && *end == '\0' ? number : 0;
 }
 
-/* One that is damaged is at the end, which the wrappers refuse. */
+/* A damaged fence becomes HF__FENCE_END, which the wrappers refuse. */
 static uint64_t fence_in(const redisReply *reply)
 {
     int64_t fence = number_in(reply);
@@ -58,7 +58,8 @@ static uint64_t fence_in(const redisReply *reply)
                                                          : (uint64_t)fence;
 }
 
-/* Of an ACQUIRE it is negative if what nobody gave back was taken over. */
+/* ACQUIRE returns a negative fence if it took over a grant that was not given
+ * back. */
 static void read_granted(const redisReply *reply, const struct hf__op *op,
                          struct hf__answer *a)
 {
@@ -106,7 +107,7 @@ static bool read_token(const redisReply *reply, struct hf__token *token)
 
 /* ---- records */
 
-/* Where each thing stands in what compatibility.lua tells of a name or a
+/* The order of the elements by which compatibility.lua describes a name or a
  * grant. */
 enum part {
     STATE,
@@ -154,7 +155,7 @@ static void read_owner(const redisReply *told, struct hf__owner *owner)
     owner->pid = number_in(element(told, PID));
 }
 
-/* A grant, or one who waits. */
+/* A grant or a waiter. */
 static bool read_participant(const redisReply *told,
                              struct hf__participant_info *participant)
 {
@@ -271,7 +272,7 @@ static bool read_ok(const redisReply *reply, const struct hf__op *op,
     return true;
 }
 
-/* What it is where nobody else is at the name: all went well. */
+/* A script returns only a fence if nobody else is at the name: success. */
 static bool read_fence(const redisReply *reply, const struct hf__op *op,
                        struct hf__answer *a)
 {
@@ -359,7 +360,7 @@ static void read_error(const redisReply *reply, const struct hf__op *op,
         begins_with(words, "READONLY") || begins_with(words, "MASTERDOWN");
     a->result = hf__redis_error(reply, &op->key, &a->err);
     if (a->result == HF_EINVAL) {
-        a->result = HF_EPROTO; /* no fault of the operation's */
+        a->result = HF_EPROTO; /* the operation is not at fault */
     }
 }
 

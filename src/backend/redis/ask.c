@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations as commands: the scripts by number, the names of the keys that
- * each is given, the arguments; then several operations of one kind as one
- * command, and the reply of each in its reply: what a script costs before it
- * does anything, and the names of what it is told, is more than what it does.
- * What the scripts do is in lua/ (many.lua reads the last part's), what comes
- * back is answer.c's. No grant here lives by a session, so that one is detached
- * need not be said. Called by the session's thread.
+ * Operations as commands: the numbers of the scripts, the names of their keys,
+ * their arguments; then several operations of one kind as one command, because
+ * calling a script and passing its keys costs a server more than the operation
+ * itself. The scripts are in lua/ (many.lua reads the commands of several
+ * operations), answer.c reads the replies. No grant here depends on a session,
+ * so is_detached is not sent. Called by the session's thread.
  */
 #include "src/backend/redis/ask.h"
 
@@ -41,8 +40,8 @@ const char *hf__script_hash(enum hf__script script)
     return scripts[script].hash;
 }
 
-/* The braces make a cluster's nodes, and proxies before them, keep all keys
- * of a name together. */
+/* Because of the braces, the nodes of a cluster, and proxies to them, keep all
+ * keys of a name together. */
 static size_t write_name(char *to, const struct hf__key *key,
                          const char *ending)
 {
@@ -131,7 +130,7 @@ static const char *queueing_of(enum hf__queueing queueing)
     return "never";
 }
 
-/* ---- whose it is, as JSON */
+/* ---- the owner, as JSON */
 
 static char *put(char *to, const char *text)
 {
@@ -177,17 +176,17 @@ static void write_owner(char *to, const struct hf__owner *owner)
 
 /* ---- arguments */
 
-/* What an operation says behind its script and the names of its keys, to what
- * `args` has. */
+/* The arguments of an operation behind its script and keys, and the texts that
+ * `args` points to. */
 struct hf__ask_words {
     struct hf__args args;
     char mark[HF__MARK_SIZE];
-    /* JSON: every byte may take six, "\u0001". */
+    /* JSON: each byte may take six, "\u0001". */
     char owner[6 * sizeof(struct hf__owner) + 80];
 };
 
-/* The last of them, as far as they are what a script takes them for anyway:
- * each word costs a server some of what the whole operation does. */
+/* Drop the last arguments as far as they have the script's defaults: each one
+ * costs the server a part of the whole operation. */
 static void drop_defaults(struct hf__args *args, const char *const defaults[],
                           int n)
 {
@@ -235,15 +234,15 @@ static void add_bool(struct hf__args *args, bool is)
     hf__args_word(args, is ? "1" : "0");
 }
 
-/* Only a member's scripts look at it; said to others it would be what tells
- * one operation from the next. */
+/* Only the scripts of a quorum's member use the fence; for others, 0 lets
+ * add_news() skip it. */
 static void add_fence(struct hf__args *args, const struct hf__op *op,
                       const struct hf__ask *ask)
 {
     hf__args_number(args, ask->recreates ? (int64_t)op->fence : 0);
 }
 
-/* As each script's head says. */
+/* The arguments are documented at the head of each script. */
 static void add_words(struct hf__ask_words *words, const struct hf__op *op,
                       const struct hf__ask *ask)
 {
@@ -322,7 +321,7 @@ void hf__ask_add(struct hf__bytes *bytes, const struct hf__op *op,
     hf__bytes_add(bytes, &words.args);
 }
 
-/* ---- several */
+/* ---- several operations */
 
 bool hf__many_can(const struct hf__op *op)
 {
@@ -363,9 +362,9 @@ static bool is_same(const struct hf__args *a, const struct hf__args *b, int i)
            memcmp(a->at[i], b->at[i], a->length[i]) == 0;
 }
 
-/* Which arguments are not those of the one before (what is not said any more
- * is empty), these, and the token, which is the first of each. Gives how many
- * words they are. */
+/* Add the letters of the arguments that differ from the operation before (an
+ * argument no longer given is sent empty), their values, and the token, which
+ * is always sent. Returns the number of words added. */
 static int add_news(struct hf__bytes *bytes, const struct hf__args *args,
                     const struct hf__args *before)
 {
@@ -417,8 +416,8 @@ void hf__many_add(struct hf__bytes *bytes, struct hf__op *const ops[], int n,
     hf__bytes_end(bytes, begun, added);
 }
 
-/* What fails as a whole does so for each; of what is no reply of ours at all
- * nothing is believed. */
+/* An error of the whole command is each operation's. A reply that is not an
+ * array of n is treated as no reply. */
 const redisReply *hf__many_reply(const redisReply *reply, int i, int n)
 {
     static const redisReply nothing = {.type = REDIS_REPLY_NIL};

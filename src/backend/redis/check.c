@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check(): is this server fit for locks, and how good is it? Each thing that a
- * promise rests on is one item; what this user may not see is said to be
- * unseen. What is asked changes nothing on the server; acl.c asks what the user
- * is allowed. Called by the session's thread.
+ * check(): is this server fit for locks, and how good is it? Each item of the
+ * report is something that a promise rests on; what this user may not see is
+ * reported as unseen. The commands change nothing on the server; acl.c checks
+ * what the user is allowed. Called by the session's thread.
  */
 #include "src/backend/redis/check.h"
 
@@ -17,7 +17,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* What INFO says, and what only CONFIG GET says; "" where it does not. */
+/* The fields that INFO has, then those that only CONFIG GET has; "" if
+ * unseen. */
 enum {
     VERSION,
     MODE,
@@ -89,7 +90,7 @@ static void tell(struct findings *f, const char *name, const char *value,
     hf__report_tell(&f->c->to, name, value, verdict, remedy);
 }
 
-/* Fine, or a warning with what helps. */
+/* Report HF_FINE, or a warning with its remedy. */
 static void tell_if(struct findings *f, const char *name, const char *value,
                     bool is_fine, const char *remedy)
 {
@@ -296,7 +297,7 @@ static void check_hosts(struct findings *f)
     char value[96];
 
     if (s->sentinels != NULL) {
-        return; /* they choose */
+        return; /* the Sentinels choose the host */
     }
     (void)snprintf(value, sizeof value, "%zu, of which this is number %zu",
                    s->n_hosts, s->host + 1);
@@ -306,9 +307,10 @@ static void check_hosts(struct findings *f)
             "several by redlock:");
 }
 
-/* ---- Sentinels: what each says, and whether a failover would be noticed */
+/* ---- Sentinels: what each reports, and whether a failover would be noticed */
 
-/* Of one. A Sentinel hears of a failover from the others, in two seconds. */
+/* Report one Sentinel. It learns of a failover from the others within two
+ * seconds. */
 static void check_sentinel(struct hf__checking *c, const struct hf__peer *p)
 {
     const struct hf__sentinels *a = c->s->sentinels;
@@ -365,7 +367,7 @@ static void check_sentinels(struct hf__checking *c)
     hf__sentinel_hang_up(c->s);
 }
 
-/* ---- clock and distance */
+/* ---- clock and round trip */
 
 static void check_clients(struct findings *f)
 {
@@ -401,7 +403,8 @@ static int check_clock(struct findings *f)
     (void)snprintf(value, sizeof value, "%+" PRId64 " ms (± %" PRId64 ")",
                    (theirs - (before / 2 + after / 2)) / 1000,
                    (after - before) / 2000 + 1);
-    /* Leases are judged by the server's clock alone, which must not step. */
+    /* Leases depend on the server's clock only, so the difference does no harm;
+     * but that clock must not step. */
     tell(f, "clock_ahead_of_ours", value, HF_FINE, NULL);
     return HF_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A check under way, as check.c and acl.c share it. Thread: the session's.
+ * The state of a check(), shared by check.c and acl.c. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_CHECK_H
 #define HF_BACKEND_REDIS_CHECK_H
@@ -16,14 +16,14 @@ struct hf__checking {
     bool has_channels; /* waiters can be woken */
 };
 
-/* acl.c: one command of words (hf__bytes_words()) and its reply, which may be
- * an error. HF_OK; else the session is dead, or (HF_ENOMEM) nothing was sent;
- * err is told. */
+/* acl.c: send one command of words (hf__bytes_words()) and get its reply, which
+ * may be an error. HF_OK; else the session is dead, or (HF_ENOMEM) nothing was
+ * sent; err is set. */
 HF_MUST_CHECK int hf__check_ask(struct hf__checking *c,
                                 const char *const words[],
                                 redisReply **ret_reply);
 
-/* acl.c: who we are and what we may. The same. */
+/* acl.c: report the user and its permissions. Returns as above. */
 HF_MUST_CHECK int hf__check_user(struct hf__checking *c);
 
 #endif

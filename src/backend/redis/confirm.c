@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait_replicas=: what is granted, renewed or raised counts once so many
- * replicas have it. WAIT goes out behind the scripts, in the same packet: it
- * tells of what this connection wrote. This file decides how long it may take,
- * and what becomes of that which too few confirm: a grant is given back, since
- * its caller was told nothing, and a renewal is not believed. A replica may
- * have the grant all the same, and not that it was given back: the claim owes
- * it until its release is confirmed, too. Called by the session's thread.
+ * wait_replicas=: a grant, renewal or raise counts once that many replicas have
+ * it. WAIT is sent behind the scripts, in the same packet: it is about what
+ * this connection wrote. This file decides how long it may take, and what to do
+ * with operations that too few replicas confirm: a grant is given back, since
+ * its caller was told nothing, and a renewal does not count. A replica may
+ * still have the grant, but not its release: so the claim is kept as unanswered
+ * until its release is confirmed, too. Called by the session's thread.
  */
 #include "src/backend/redis/redis.h"
 
@@ -14,12 +14,13 @@
 
 #include <inttypes.h>
 
-/* A part of the time that the batch has, so that what must be given back can
- * be; and not longer, for all that this connection is asked comes behind it. */
+/* The part of the batch's time that WAIT may take, so that there is time to
+ * give grants back; and a limit, because later commands of this connection wait
+ * behind it. */
 #define WAIT_PARTS  2
 #define WAIT_MAX_MS 1000
 
-/* A result of this file alone: granted, and to be given back. */
+/* A result within this file only: granted, and to be given back. */
 enum { UNCONFIRMED = 111 };
 
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n)
@@ -45,7 +46,7 @@ bool hf__confirm_is_for(const struct hf__op *op)
 int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline)
 {
     int64_t left_ms = hf__ms_until(deadline, hf__now());
-    int64_t ms = 1; /* 0 is for ever */
+    int64_t ms = 1; /* 0 would wait for ever */
     struct hf__args args;
 
     if (left_ms >= WAIT_PARTS) {
@@ -107,7 +108,7 @@ static int tell(const struct hf__redis *s, const struct hf__op *op, int status,
                     what);
 }
 
-/* Somebody may have read it, so it is not taken back. */
+/* A cell's change is not taken back, for somebody may have read it. */
 void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op)
 {
     const struct hf__op told = {.key = op->key, .err = op->err};
@@ -118,7 +119,8 @@ void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op)
     }
 }
 
-/* One that is gone here may be there still. */
+/* A grant that is lost here may still exist on a replica, so a release that
+ * found nothing is in doubt, too. */
 static bool is_in_doubt(const struct hf__op *op)
 {
     return hf__confirm_is_for(op) &&
@@ -126,7 +128,7 @@ static bool is_in_doubt(const struct hf__op *op)
             (op->kind == HF__OP_RELEASE && op->result == HF_LOST));
 }
 
-/* Gives how many have to be given back. */
+/* Returns how many must be given back. */
 static int doubt(struct hf__redis *s, struct hf__op *ops[], int n)
 {
     int count = 0;
@@ -169,8 +171,8 @@ static void add_releases(struct hf__redis *s, struct hf__op *ops[], int n)
     }
 }
 
-/* Here it is as if the claim had not been, and whoever waits was woken; where
- * the grant has come to meanwhile, that may lack. */
+/* On this server the claim is now undone, and waiters were woken; a replica
+ * that got the grant may lack the release. */
 static int take_release(struct hf__redis *s, struct hf__op *op,
                         hf__time deadline)
 {
@@ -198,7 +200,7 @@ static int give_back(struct hf__redis *s, struct hf__op *ops[], int n,
     add_releases(s, ops, n);
     r = hf__resp_queue(&s->peer.resp);
     if (r == HF_OK) {
-        (void)hf__resp_flush(&s->peer.resp); /* the replies will tell */
+        (void)hf__resp_flush(&s->peer.resp); /* the replies tell */
     }
     for (int i = 0; i < n && r == HF_OK; i++) {
         if (ops[i]->result == UNCONFIRMED) {

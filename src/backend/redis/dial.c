@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a host or a path to a connection. A host may have several addresses:
- * they are tried one after another, and one that does not answer at all leaves
- * the next ones time; the one that answered is tried first the next time.
- * Looking a name up blocks, for as long as the system's resolver takes: it has
- * no other call. What is said on the connection is peer.c's. Called by the
- * session's thread.
+ * Connects to a host or to a socket's path. A host may have several addresses:
+ * they are tried one after another, and one that does not answer leaves time
+ * for the next; the one that answered is tried first the next time. A lookup
+ * blocks for as long as the system's resolver takes: the system has no other
+ * call. peer.c does what follows on the connection. Called by the session's
+ * thread.
  */
 #include "src/backend/redis/peer.h"
 
@@ -21,10 +21,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* What an address has if there is another one. */
+/* Time for an address if there is another one. */
 #define ADDRESS_MS 1000
-/* A connection on which nothing comes is asked whether it is still there, so
- * that one that was cut is found though nobody writes. */
+/* TCP keepalive: probes on an idle connection find one that was cut though
+ * nobody writes. */
 #define IDLE_S     15
 #define INTERVAL_S 5
 #define PROBES     3
@@ -38,7 +38,7 @@ void hf__peer_fail(struct hf__peer *p, int status, const char *why)
     }
 }
 
-/* ---- what is known of a name */
+/* ---- known addresses of a name */
 
 static void know(struct hf__addresses *k, const struct addrinfo *a)
 {
@@ -73,7 +73,7 @@ static void set_options(int fd)
     }
 }
 
-/* 0: connected; else errno, EINPROGRESS too. */
+/* 0: connected; else errno, also EINPROGRESS. */
 static int connect_to(struct hf__peer *p, const struct hf__address *a)
 {
     int fd =
@@ -104,7 +104,7 @@ static void fail_errno(struct hf__peer *p, int number)
     p->err.native = number;
 }
 
-/* It is tried first the next time. */
+/* Move the address to the front, to be tried first the next time. */
 static bool is_there(struct hf__addresses *k)
 {
     struct hf__address first = k->list[0];
@@ -114,7 +114,8 @@ static bool is_there(struct hf__addresses *k)
     return true;
 }
 
-/* From k->at on, as long as they fail at once. True: connected. */
+/* Try the addresses from k->at on, as long as they fail at once. True:
+ * connected. */
 static bool try_addresses(struct hf__peer *p, int number)
 {
     for (struct hf__addresses *k = &p->known; k->at < k->n; k->at++) {

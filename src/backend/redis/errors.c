@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of what a server says when it refuses: which status it is and what
- * helps. The first line that fits is meant. What is not in it is taken for the
+ * A table of a server's error replies: the status of each, and what helps. The
+ * first row that matches counts. An error that is not in it is taken for the
  * command's own fault and told in the server's words. Thread: any.
  */
 #include "src/backend/redis/ask.h"
@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* As long as a text of ours may quote. */
+/* The most bytes of a server's text that ours quotes. */
 #define QUOTED_MAX 200
 
 struct meaning {
-    const char *begins; /* the reply does */
-    const char *has;    /* and has this in it; NULL: whatever */
+    const char *begins; /* the reply begins so */
+    const char *has;    /* and contains this; NULL: anything */
     int status;
-    const char *remedy; /* NULL: the server's words say it */
+    const char *remedy; /* NULL: the server's text is enough */
 };
 
 static const char key_of_others[] =
@@ -33,7 +33,7 @@ static const struct meaning meanings[] = {
      "somebody's script runs too long: SCRIPT KILL ends it"},
     {"TRYAGAIN", NULL, HF__AGAIN, NULL},
     {"UNKILLABLE", NULL, HF_EUNAVAIL, NULL},
-    /* Who we are. */
+    /* Login and permissions. */
     {"NOAUTH", NULL, HF_EAUTH,
      "give a password: in the url, by password_file= or HOLDFAST_PASSWORD"},
     {"WRONGPASS", NULL, HF_EAUTH, "check user and password"},
@@ -58,7 +58,7 @@ static const struct meaning meanings[] = {
     {"DENIED", NULL, HF_EAUTH,
      "it is in protected mode: set a password there, or bind and "
      "protected-mode no"},
-    /* Full, or shut. Not applied. */
+    /* Out of memory or room, or closed to writes. Not applied. */
     {"OOM", NULL, HF_EUNAVAIL, "the server's memory is full: raise maxmemory"},
     {"ERR max number of clients", NULL, HF_EUNAVAIL, "raise maxclients"},
     {"ERR max client limit", NULL, HF_EUNAVAIL, "raise maxclients"},
@@ -87,7 +87,7 @@ static const struct meaning meanings[] = {
     {"ERR invalid DB index", NULL, HF_EINVAL,
      "it has fewer databases than the url names: raise databases, or name "
      "another"},
-    /* Somebody else's keys, or another server's protocol. */
+    /* Keys that others wrote, or another protocol. */
     {"WRONGTYPE", NULL, HF_EPROTO, key_of_others},
     {"HOLDFAST its key is a string", NULL, HF_EPROTO, lock_of_others},
     {"HOLDFAST its key is no hash", NULL, HF_EPROTO, lock_of_others},
@@ -103,8 +103,8 @@ static const struct meaning meanings[] = {
     {"NOSCRIPT", NULL, HF_EUNAVAIL, NULL},
 };
 
-/* Before 7 an error in a script comes in a script's words: "ERR Error running
- * script (call to f_…): @user_script:7: @user_script: 7: -OOM command …". */
+/* Before 7 Redis wraps an error in a script: "ERR Error running script (call to
+ * f_…): @user_script:7: @user_script: 7: -OOM command …". */
 const char *hf__redis_words(const redisReply *reply)
 {
     static const char place[] = "@user_script:";
@@ -143,8 +143,8 @@ bool hf__redis_knows(const redisReply *reply)
     return meaning_of(hf__redis_words(reply))->begins[0] != '\0';
 }
 
-/* A command that a server does not know is repeated with its arguments, which
- * are nobody's business: "ERR unknown command 'X', with args beginning …". */
+/* A server repeats an unknown command with its arguments, which may be private:
+ * "ERR unknown command 'X', with args beginning …". */
 static size_t told_length(const char *text)
 {
     const char *end = strstr(text, ", with args beginning with");
@@ -175,7 +175,7 @@ int hf__redis_error(const redisReply *reply, const struct hf__key *key,
     int length = key == NULL ? 0 : key->length - key->name_at;
     char quoted[QUOTED_MAX + 1];
 
-    /* A proxy may repeat what it was told. */
+    /* A proxy may repeat the command, with its token. */
     hf__token_hide(text, told_length(text), quoted, sizeof quoted);
     return m->remedy == NULL
                ? hf__fail(err, m->status, "%.*s%sthe server says: %s", length,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * execute(): the batch is one pipeline, in the order of the operations' kinds,
- * a command for several of a kind; what fails for one of them does nothing to
- * its neighbours, and what is refused as a whole goes out again one by one.
- * Scripts that the server does not know go out again with their text.
+ * with one command for several of a kind. An operation that fails does not
+ * affect the others, and a command that is refused as a whole is sent again for
+ * each operation alone. Scripts that the server does not know are sent again
+ * with their text.
  *
- * cell(): each is one hash, which one script reads or changes; WAIT goes out
- * behind a change where replicas are waited for. What a read shows may be on no
- * replica yet, as what an INSPECT tells.
+ * cell(): each cell is a hash, which one script reads or changes; a WAIT is
+ * sent behind a change if replicas are waited for. A read, like INSPECT, may
+ * show what no replica has yet.
  *
  * This file decides what is known of each operation when a connection ends.
  * Called by the session's thread.
@@ -20,21 +21,22 @@
 
 /* ---- execute() */
 
-/* Results of this file alone: sent, and without an answer; not begun, for the
- * server does not know the script, or did not take it with others. */
+/* Results within this file only. SENT: no answer yet. TEXTLESS: not begun,
+ * because the server does not know the script. ALONE: not begun, because the
+ * server refused it together with others. */
 enum { SENT = 101, TEXTLESS, ALONE };
 
-/* Texts for several, each alone, texts for those, and once more where the first
- * of them, which had the text, was refused. */
+/* Texts for several operations, then each alone, then texts for those, and once
+ * more if the first of them, which had the text, was refused. */
 #define AGAIN_MAX 4
 
-/* Those of a batch that have a result, kind by kind. */
+/* The operations of a batch that have the result `wanted`, kind by kind. */
 struct round {
     struct hf__op **ops;
     int n;
     int wanted;
-    int most;           /* of one command */
-    bool is_to_confirm; /* something among those that were taken is */
+    int most;           /* operations in one command */
+    bool is_to_confirm; /* replicas must confirm one of those taken so far */
     int kind;
     int i;
 };
@@ -49,7 +51,8 @@ static struct round begin_round(const struct hf__redis *s, struct hf__op **ops,
                           .kind = HF__OP_RENEW};
 }
 
-/* NULL: there are no more. Results of those behind it may change. */
+/* The next one; NULL: none is left. The caller may change the results of those
+ * already taken. */
 static struct hf__op *next_of(struct round *round)
 {
     for (; round->kind <= HF__OP_BREAK; round->kind++, round->i = 0) {
@@ -85,8 +88,8 @@ static bool go_together(const struct hf__op *a, const struct hf__op *b)
     return a->kind == b->kind && hf__many_can(a) && hf__many_can(b);
 }
 
-/* Those of the next command, how many; 0: there are no more. Results of those
- * before it may have changed since the same was asked. */
+/* The operations of the next command; returns how many, 0: none is left. The
+ * results of earlier ones may have changed since the last call. */
 static int next_command(struct round *round, struct hf__op *ops[HF__MANY_MAX])
 {
     int n = 0;
@@ -103,8 +106,9 @@ static int next_command(struct round *round, struct hf__op *ops[HF__MANY_MAX])
     return n;
 }
 
-/* Send those that have that result, all at once; with_text: the first of each
- * script, which makes it known. HF_OK; HF_ENOMEM: none was sent. */
+/* Send the operations that have that result, all at once; with_text: the first
+ * use of each script has its text, which makes it known. HF_OK; HF_ENOMEM: none
+ * was sent. */
 static int say(struct hf__redis *s, struct round round, bool with_text,
                hf__time deadline)
 {
@@ -112,7 +116,7 @@ static int say(struct hf__redis *s, struct round round, bool with_text,
     struct hf__ask ask = {.client = s->client};
     struct round all = round;
     struct hf__op *ops[HF__MANY_MAX];
-    int last = 0; /* the script: kinds, and the same below 0 for several */
+    int last = 0; /* the last script: 1 + kind; for several, −1 − kind */
     int64_t ms = 0;
     int n;
 
@@ -139,13 +143,13 @@ static int say(struct hf__redis *s, struct round round, bool with_text,
         hf__confirm_owe(s, ms);
     }
     change_results(all.ops, all.n, all.wanted, SENT);
-    (void)hf__resp_flush(resp); /* the replies will tell */
+    (void)hf__resp_flush(resp); /* the replies tell */
     return HF_OK;
 }
 
-/* What answers is a door to several servers, which have a share of the names
- * each, and says so in words of its own, which no server says. What a script of
- * ours says it says of each operation. */
+/* The reply comes from a proxy to several servers, each of which has a part of
+ * the names: it refuses in words that no server uses. An error in a script of
+ * ours is not meant: that is one operation's. */
 static bool is_too_wide(const redisReply *reply)
 {
     return strncmp(hf__redis_words(reply), "CROSSSLOT", 9) == 0 ||
@@ -153,8 +157,9 @@ static bool is_too_wide(const redisReply *reply)
             strstr(reply->str, "user_script") == NULL);
 }
 
-/* Were all of them refused, of which each may go alone? None was begun: a user
- * who may not have one of the keys is refused before the script is. */
+/* Was the whole command refused, but its operations may be sent alone? None was
+ * begun: a user that may not use one of the keys is refused before the script
+ * runs. */
 static bool is_refused(struct hf__redis *s, const redisReply *reply, int n)
 {
     if (n == 1 || reply->type != REDIS_REPLY_ERROR) {
@@ -184,9 +189,9 @@ static void read_replies(const redisReply *reply, struct hf__op *const ops[],
     }
 }
 
-/* Take the replies of those that were sent, as they come: a server that can't
- * get rid of them takes no more commands. *ret_is_elsewhere: it is no master
- * any more. HF_OK; else the session is dead. */
+/* Take the replies of the operations that were sent, as they come: a server
+ * that cannot deliver its replies accepts no more commands. *ret_is_elsewhere:
+ * the server is no longer the master. HF_OK; else the session is dead. */
 static int hear(struct hf__redis *s, struct round round, hf__time deadline,
                 bool *ret_is_elsewhere)
 {
@@ -220,8 +225,8 @@ static bool is_any(struct hf__op *const ops[], int n, int result)
     return false;
 }
 
-/* No more replies will come. Who only looked changed nothing; what the server
- * had no script for was not begun. */
+/* Set the results when no more replies will come. An INSPECT changed nothing;
+ * an operation whose script was missing was not begun. */
 static void close_open(struct hf__op **ops, int n, bool has_sent)
 {
     for (int i = 0; i < n; i++) {
@@ -235,12 +240,12 @@ static void close_open(struct hf__op **ops, int n, bool has_sent)
     change_results(ops, n, ALONE, HF__AGAIN);
 }
 
-/* A connection is not idle yet. */
+/* Below that time since the last reply a connection is not idle. */
 #define BUSY_MS 1
 
-/* Has the server ended an idle connection? Then nothing was sent yet. What it
- * says unasked would be taken for an answer. Of one that is in use all the time
- * only what has been read already is looked at. */
+/* Has the server closed an idle connection? Then nothing was sent yet. An
+ * unexpected reply would be taken for the answer to the next command. On a
+ * connection in constant use only bytes that were read already are checked. */
 static void look(struct hf__redis *s, hf__time now)
 {
     struct hf__peer *p = &s->peer;
@@ -259,8 +264,8 @@ static void look(struct hf__redis *s, hf__time now)
     }
 }
 
-/* Before the session is asked: it waits no more, and the server has not ended
- * it. HF_OK; else it is dead and err is told. */
+/* Call before the session is used: it stops waiting, and the server has not
+ * closed the connection. HF_OK; else it is dead and err is set. */
 static int begin(struct hf__redis *s, hf__time now, hf__time deadline,
                  hf_error *err)
 {
@@ -280,15 +285,16 @@ static int begin(struct hf__redis *s, hf__time now, hf__time deadline,
     return HF_EUNAVAIL;
 }
 
-/* The server is no master any more: the session is dead, with that status. */
+/* The server is no longer the master: make the session dead. Returns its
+ * status. */
 static int leave(struct hf__redis *s)
 {
     hf__peer_fail(&s->peer, HF_EUNAVAIL, "it is a replica, or was the master");
     return s->peer.status;
 }
 
-/* Once more: those that must go alone, or else those that need the text. HF_OK
- * if there were none, too. */
+/* Send again the operations that have the result all.wanted: those to be sent
+ * alone, or those that need the text. HF_OK also if there were none. */
 static int run_again(struct hf__redis *s, struct round all, hf__time deadline,
                      bool *ret_is_elsewhere)
 {
@@ -296,13 +302,13 @@ static int run_again(struct hf__redis *s, struct round all, hf__time deadline,
         return HF_OK;
     }
     if (say(s, all, all.wanted == TEXTLESS, deadline) != HF_OK) {
-        return HF_OK; /* it is the operations' */
+        return HF_OK; /* the operations have the result */
     }
     all.wanted = SENT;
     return hear(s, all, deadline, ret_is_elsewhere);
 }
 
-/* Until all have been answered. */
+/* Send again until all have been answered. */
 static int run_rest(struct hf__redis *s, struct hf__op *ops[], int n,
                     hf__time deadline, bool *ret_is_elsewhere)
 {
@@ -333,7 +339,7 @@ static int run(struct hf__redis *s, struct hf__op *ops[], int n,
     }
     r = say(s, begin_round(s, ops, n, HF_EUNAVAIL), false, deadline);
     if (r != HF_OK) {
-        return HF_OK; /* it is the operations' */
+        return HF_OK; /* the operations have the result */
     }
     r = hear(s, begin_round(s, ops, n, SENT), deadline, &is_elsewhere);
     r = r == HF_OK ? run_rest(s, ops, n, deadline, &is_elsewhere) : r;
@@ -414,7 +420,7 @@ static int ask_cell(struct hf__redis *s, struct hf__cell_op *op, bool with_text,
         hf__confirm_owe(s, ms);
     }
     op->result = is_change ? HF_EUNKNOWN : HF_EUNAVAIL;
-    (void)hf__resp_flush(resp); /* the reply will tell */
+    (void)hf__resp_flush(resp); /* the reply tells */
     r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
     if (r != HF_OK) {
         op->result = resp->has_sent ? op->result : (int)HF_EUNAVAIL;

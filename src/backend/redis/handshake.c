@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said to a server first, what it answers, and whether it is fit to
- * keep locks. All questions go out at once. Called by the session's thread.
+ * The first commands on a connection, their replies, and whether the server is
+ * fit to keep locks. All commands are sent at once. Called by the session's
+ * thread.
  */
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
@@ -21,16 +22,16 @@ enum handshake {
     FSYNC,
     POLICY,
     SELECT,
-    /* Of a quorum's member. */
+    /* Asked of a quorum's member. */
     MARK,
     CLOCK,
     LAX,
     NAME,
     ID,
-    KNOWN, /* which of our scripts it knows */
+    KNOWN, /* which of our scripts the server knows */
     LOAD,
-    END, /* of the connection before */
-    /* Of a Sentinel. */
+    END, /* kills the stale connection */
+    /* Asked of a Sentinel. */
     MYID,
     MASTER,
     ADDRESS,
@@ -63,7 +64,8 @@ static void ask_for_scripts(struct hf__peer *p)
     ask(p, KNOWN, words);
 }
 
-/* Who may not has tombstones instead: release.lua's. */
+/* Kill the stale connection. If the user may not, tombstones take its place
+ * (release.lua). */
 static void end_stale(struct hf__peer *p)
 {
     char id[24];
@@ -74,7 +76,8 @@ static void end_stale(struct hf__peer *p)
     }
 }
 
-/* Who may not ask, or load, has each text sent with its first use. */
+/* Load the scripts that the server does not know. If the user may not ask for
+ * them, or load them, each text is sent at its first use. */
 static int load_scripts(struct hf__peer *p, const redisReply *known)
 {
     size_t n = known->type == REDIS_REPLY_ARRAY ? known->elements : 0;
@@ -92,8 +95,9 @@ static int load_scripts(struct hf__peer *p, const redisReply *known)
                : refuse(p, HF_ENOMEM, "out of memory for a connection");
 }
 
-/* The address last, so that it is no older than what it is judged by. Then its
- * news are sent, of which some may come for others' services. */
+/* The address is asked for last, so that it is not older than the state by
+ * which it is judged. Then subscribe to news, some of which may be about other
+ * services. */
 static void queue_for_sentinel(struct hf__peer *p)
 {
     const char *service = p->target.service;
@@ -153,9 +157,9 @@ int hf__handshake_queue(struct hf__peer *p, const struct hf__secret *secret)
     return hf__resp_queue(&p->resp);
 }
 
-/* ---- reading what it says of itself */
+/* ---- what the server reports about itself */
 
-/* "key:value\r\n" of INFO; "" if it is not there. */
+/* Read "key:value\r\n" of INFO; "" if it is missing. */
 static void read_field(const char *info, const char *key, char *to, size_t size)
 {
     size_t length = strlen(key);
@@ -210,8 +214,8 @@ static int take_info(struct hf__peer *p, const redisReply *reply)
     return HF_OK;
 }
 
-/* The i-th of two: what CONFIG GET answers is a name and its value. "": it is
- * refused, or there is none. */
+/* The i-th of two elements; CONFIG GET answers with a name and its value. "":
+ * it was refused, or is missing. */
 static const char *text_at(const redisReply *reply, int i)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
@@ -288,7 +292,7 @@ static int judge(struct hf__peer *p)
     return judge_eviction(p);
 }
 
-/* Of a Sentinel. */
+/* A Sentinel's reply. */
 static int take_said(struct hf__peer *p, enum handshake what,
                      const redisReply *reply)
 {
@@ -313,7 +317,7 @@ static int take_said(struct hf__peer *p, enum handshake what,
                : refuse(p, HF_ENOMEM, "out of memory for a connection");
 }
 
-/* HF_OK: on to the next. */
+/* HF_OK: handled, go on with the next one. */
 static int take(struct hf__peer *p, enum handshake what,
                 const redisReply *reply)
 {

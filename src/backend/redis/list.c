@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the names of one server: pages of SCAN, and one script for each
- * name, so many in a pipeline that the way does not count, and so few that
- * others are not kept waiting: the server runs what other clients send in
+ * Commands for all names of a server: pages of SCAN, and one script for each
+ * name. A pipeline has so many of them that the round trip does not matter, and
+ * so few that other clients do not wait: the server runs their commands in
  * between.
  *
- * list(): every grant of names with a prefix, in the order of keys. What is
- * told of one name is of one moment, and names are of several. gc(): delete the
- * records of names that nobody uses, which would expire by themselves; each is
- * looked at and deleted by one script, so nobody can come in between; the
- * bookmark is the server's own cursor. Called by the session's thread.
+ * list(): reports every grant of names with a prefix, in the order of keys. The
+ * report of one name is from one moment, that of several names is not. gc():
+ * deletes the records of names that nobody uses, which would expire anyway; one
+ * script checks and deletes a record, so no other client can come in between;
+ * the bookmark is the server's cursor. Called by the session's thread.
  */
 #include "src/backend/redis/redis.h"
 #include "src/backend/redis/scan.h"
@@ -23,20 +23,19 @@ struct name_query {
     struct hf__redis *s;
     hf__time deadline;
     hf_error *err;
-    void *arg; /* of the two functions */
-    /* One command for the name. */
+    void *arg; /* for the two functions */
+    /* Add one command for the name. */
     void (*add)(const struct name_query *, struct hf__bytes *,
                 const struct hf__key *, bool with_text);
-    /* Its reply. HF_OK; HF__AGAIN: the server does not know the script;
-     * HF_BUSY: enough, ask no more; negative, with err told why: the session is
-     * of no use. */
+    /* Handle its reply. HF_OK; HF__AGAIN: the server does not know the script;
+     * HF_BUSY: stop here; negative, with err set: the session is dead. */
     int (*take)(const struct name_query *, const struct hf__key *,
                 const redisReply *);
 };
 
 /* ---- a page */
 
-/* So many names are asked about with one pipeline. */
+/* The most names in one pipeline. */
 #define PIPELINE 128
 
 static int fail(const struct name_query *v, int status, const char *why)
@@ -53,17 +52,18 @@ static int next_reply(const struct name_query *v, redisReply **ret_reply)
     return r == HF_OK ? HF_OK : hf__fail(v->err, r, "%s", s->peer.err.text);
 }
 
-/* What was added goes out. */
+/* Send the commands that were added. */
 static int send_all(const struct name_query *v)
 {
     if (hf__resp_queue(&v->s->peer.resp) != HF_OK) {
         return fail(v, HF_ENOMEM, "out of memory for a command");
     }
-    (void)hf__resp_flush(&v->s->peer.resp); /* the reply will tell */
+    (void)hf__resp_flush(&v->s->peer.resp); /* the reply tells */
     return HF_OK;
 }
 
-/* Also as versions before 7 tell of an error in a script. */
+/* Did the script or command refuse a key that is not a record of ours? Versions
+ * before 7 wrap the error of a script. */
 static bool is_strange(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR &&
@@ -99,12 +99,12 @@ static int next_page(const struct name_query *v, struct hf__scan *scan,
 
 /* ---- many names */
 
-/* A pipeline under way: names from `at` to `end`. */
+/* A pipeline in progress: the names from `at` to `end`. */
 struct stretch {
     const struct hf__names *names;
-    size_t at; /* settled so far */
+    size_t at; /* those before it are done */
     size_t end;
-    bool with_text; /* of the first, so that the others know it */
+    bool with_text; /* of the first, which makes it known for the others */
 };
 
 static void add_stretch(const struct name_query *v, const struct stretch *h)
@@ -115,8 +115,8 @@ static void add_stretch(const struct name_query *v, const struct stretch *h)
     }
 }
 
-/* All its replies are taken, so that none is owed. What was said first of
- * those that are not HF_OK. */
+/* Takes all replies, so that none stays outstanding. Returns the first result
+ * of `take` that is not HF_OK. */
 static int take_stretch(const struct name_query *v, struct stretch *h)
 {
     int verdict = HF_OK;
@@ -142,7 +142,7 @@ static int take_stretch(const struct name_query *v, struct stretch *h)
 static int ask_all(const struct name_query *v, const struct hf__names *names)
 {
     struct stretch h = {.names = names};
-    int strays = 0; /* pipelines of which the first script was not known */
+    int strays = 0; /* pipelines in a row whose first script was unknown */
 
     while (h.at < names->n) {
         size_t began = h.at;
@@ -172,7 +172,7 @@ struct listing {
     const struct hf__key *prefix;
     hf__list_fn fn;
     void *arg;
-    struct hf__participant_list participants; /* of the name that is told */
+    struct hf__participant_list participants; /* at the name being reported */
 };
 
 static struct hf__op inspection(const struct hf__key *key,
@@ -195,8 +195,7 @@ static void add_inspection(const struct name_query *v, struct hf__bytes *out,
     hf__ask_add(out, &op, &ask);
 }
 
-/* Those who hold the name, in the order in which the server told of them: by
- * slot, or age. */
+/* Report the holders of the name in the server's order: by slot, or by age. */
 static int tell(const struct listing *l, const struct hf__key *key)
 {
     const char *name = key->bytes + l->prefix->name_at;
@@ -211,7 +210,8 @@ static int tell(const struct listing *l, const struct hf__key *key)
     return HF_OK;
 }
 
-/* Who is gone by now has nobody; what is no record of ours is passed by. */
+/* A record that is gone by now has no holders; a key that is not a record of
+ * ours is skipped. */
 static int take_inspection(const struct name_query *v,
                            const struct hf__key *key, const redisReply *reply)
 {
@@ -269,9 +269,9 @@ int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 
 /* ---- gc() */
 
-/* So many pages are looked at in one call. */
+/* The most pages in one call. */
 #define PAGES 16
-/* And no page is begun after so much of it: others wait for the session. */
+/* No page is begun after that much time: other callers wait for the session. */
 #define SLICE_MS 250
 
 static void add_collection(const struct name_query *v, struct hf__bytes *out,
@@ -288,13 +288,13 @@ static void add_collection(const struct name_query *v, struct hf__bytes *out,
     hf__bytes_add(out, &args);
 }
 
-/* A user may have locks alone: the cells are others' to clean. */
+/* A user may be allowed locks only: cells are then for others to collect. */
 static bool is_others(const struct hf__gc *g, const redisReply *reply)
 {
     return g->of_cells && strncmp(reply->str, "NOPERM", 6) == 0;
 }
 
-/* {'ok', how many were deleted, how many of these had expired} */
+/* Handle {'ok', how many were deleted, how many of these had expired}. */
 static int take_collection(const struct name_query *v,
                            const struct hf__key *key, const redisReply *reply)
 {

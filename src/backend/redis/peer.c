@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server from connected, through TLS and what is said at first, to one that
- * can be asked; and its end. dial.c finds and connects it, handshake.c has what
- * is said. Then sleeping until a server has something to say, several at once,
- * and what is made of it for one: an interrupt ends the sleep; what it was
- * meant for may have a grace to come to its end in. Called by the session's
- * thread.
+ * Takes a server from a connection through TLS and the handshake to READY, and
+ * to its end. dial.c connects, handshake.c has the first commands. Then
+ * sleeping until one of several servers has something to read, and the calls
+ * for a single server. An interrupt ends the sleep; the interrupted command may
+ * get a grace time in which to finish. Called by the session's thread.
  */
 #include "src/backend/redis/peer.h"
 
@@ -15,7 +14,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* ---- its end */
+/* ---- the end of a connection */
 
 void hf__peer_init(struct hf__peer *p)
 {
@@ -23,7 +22,7 @@ void hf__peer_init(struct hf__peer *p)
     hf__resp_init(&p->resp);
 }
 
-/* The password was in it. */
+/* It had the password. */
 static void wipe_handshake(struct hf__peer *p)
 {
     if (p->resp.out.at != NULL) {
@@ -31,8 +30,8 @@ static void wipe_handshake(struct hf__peer *p)
     }
 }
 
-/* What is left of the connection; of one that was only begun, the one before
- * it. */
+/* The connection to kill at the server: this one, if it was READY and commands
+ * are unanswered; else the one before it. */
 static struct hf__stale_conn stale_of(const struct hf__peer *p)
 {
     bool was_ready = p->n_handshake > 0 && p->n_answered == p->n_handshake;
@@ -55,7 +54,7 @@ void hf__peer_close(struct hf__peer *p)
     p->known = known;
 }
 
-/* ---- from a connection to a conversation */
+/* ---- from a connection to the handshake */
 
 static void shake_hands(struct hf__peer *p)
 {
@@ -97,7 +96,7 @@ void hf__peer_start(struct hf__peer *p, const struct hf__target *target,
                     const struct hf__secret *secret, const char *allow,
                     bool may_look_up)
 {
-    struct hf__target copy = *target; /* it may be p's own */
+    struct hf__target copy = *target; /* `target` may be p->target */
 
     hf__peer_close(p);
     p->target = copy;
@@ -122,7 +121,7 @@ void hf__peer_ask_again(struct hf__peer *p)
 
 /* ---- in steps */
 
-/* Bytes out and in. */
+/* Send and receive bytes. */
 static void move_bytes(struct hf__peer *p, short events)
 {
     int r = HF_OK;
@@ -130,14 +129,14 @@ static void move_bytes(struct hf__peer *p, short events)
     if (p->resp.sent < p->resp.queued) {
         r = hf__resp_flush(&p->resp);
     }
-    /* Also when it could not be sent: it may have said why. And TLS may have
-     * waited for room to answer something. */
+    /* Also if sending failed, for the server may have said why; and TLS may
+     * have waited for room to send an answer. */
     if (r != HF_OK || (events & (POLLIN | POLLHUP | POLLERR)) != 0 ||
         (p->resp.tls != NULL && events != 0)) {
         p->resp.is_dead = false;
         r = hf__resp_fill(&p->resp);
     }
-    (void)r; /* is_dead has it */
+    (void)r; /* is_dead tells it */
 }
 
 const char *hf__peer_why(int status)
@@ -170,7 +169,7 @@ static void take_handshake(struct hf__peer *p)
     p->allow = NULL;
 }
 
-/* It was closed: by TLS, that has a reason, or just so. */
+/* The connection was closed: by TLS, which has a reason, or without one. */
 static void fail_closed(struct hf__peer *p)
 {
     hf_error why = HF_ERROR_INIT;
@@ -210,7 +209,7 @@ void hf__peer_advance(struct hf__peer *p, short events)
             wipe_handshake(p);
         }
         take_handshake(p);
-        /* It may have asked on. */
+        /* It may have queued more commands. */
         if (p->state == HF__PEER_HANDSHAKE && !p->resp.is_dead) {
             (void)hf__resp_flush(&p->resp);
         }
@@ -232,13 +231,13 @@ bool hf__peer_tick(struct hf__peer *p)
     return true;
 }
 
-/* poll() takes an int. */
+/* The timeout of poll() is an int. */
 #define SLEEP_MAX_MS 3600000
 
-/* ---- several at once */
+/* ---- several peers at once */
 
-/* The most that are polled together: the hosts of a URL, and the server that
- * they name if they are Sentinels. */
+/* The most peers that are polled together: the hosts of a URL and, if those are
+ * Sentinels, the server that they name. */
 #define PEERS_MAX 17
 
 static bool is_polled(const struct hf__peer *p)
@@ -247,7 +246,8 @@ static bool is_polled(const struct hf__peer *p)
            p->state == HF__PEER_HANDSHAKE || p->state == HF__PEER_READY;
 }
 
-/* When the sleep ends at the latest, if it is not interrupted: false then. */
+/* May the session sleep? False: it is interrupted and the grace is over. Else
+ * limits *until_io to the grace that is left. */
 static bool may_sleep(struct hf__rest *rest, struct hf__head *head,
                       hf__time *until_io)
 {
@@ -265,7 +265,8 @@ static bool may_sleep(struct hf__rest *rest, struct hf__head *head,
     return true;
 }
 
-/* Let those move that can. */
+/* Advance the peers that have events or whose address is late. True: there were
+ * some. */
 static bool advance_all(struct hf__peer *const peers[],
                         const struct pollfd *fds, int n)
 {
@@ -306,8 +307,7 @@ bool hf__peers_poll(struct hf__peer *const peers[], int n,
         (void)poll(fds, (nfds_t)n + 1,
                    (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
         if (fds[n].revents != 0) {
-            hf__waker_drain(
-                &rest->waker); /* perhaps meant for an earlier call */
+            hf__waker_drain(&rest->waker); /* perhaps for an earlier call */
         }
         if (advance_all(peers, fds, n)) {
             return true;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store redis://, also called rediss:// where TLS is meant, and
- * redis+sentinel:// where Sentinels know the server (sentinel.c). Here a
- * session is opened, closed and interrupted; see redis.h for where the rest is.
- * The URL's servers are tried in their order, each with its share of the time
- * that is left; one that is there but is a replica, or loads its data, is
- * passed by. A master that is not the first of them must have been a replica,
- * or have one of them as its own: two that know nothing of each other would
- * each grant all locks. Called as backend.h says.
+ * The store redis://, also called rediss:// with TLS, and redis+sentinel://
+ * where Sentinels know the server (sentinel.c). This file opens, closes and
+ * interrupts a session; redis.h says where the rest is. The URL's servers are
+ * tried in order, each with its share of the time that is left; one that is a
+ * replica, or loads its data, is passed over. A master that is not the first of
+ * them must have been a replica, or be the master of one that was passed over:
+ * two unrelated masters would each grant all locks. Called as in backend.h.
  */
 #include "src/backend/redis/redis.h"
 
@@ -19,8 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So long goes on what is interrupted when its command may have left: the
- * reply of a server that is well is there by then. */
+/* How long an interrupted command that may have been sent goes on: a server
+ * that is well has replied by then. */
 #define GRACE_MS 50
 
 #define REPLICAS_MAX 16
@@ -33,15 +32,16 @@ static int try_server(struct hf__redis *s, const struct hf__target *target,
     return hf__peer_open(&s->peer, &s->rest, &s->head, until, err);
 }
 
-/* May another server be what this one is not? */
+/* Is the next server worth a try? */
 static bool is_worth_another(const struct hf__redis *s, int r)
 {
     return r == HF_EUNAVAIL ||
            (r == HF_EUNSAFE && strcmp(s->peer.server.role, "slave") == 0);
 }
 
-/* Is it the successor of a master, or the master of the replica that was passed
- * by? Who is let in as a replica is no master at all. */
+/* True if the server was a replica before, or is the master of the replica that
+ * was passed over. One that is admitted as a replica grants nothing as a
+ * master. */
 static bool is_related(const struct hf__redis_server *server,
                        const char *followed)
 {
@@ -51,14 +51,15 @@ static bool is_related(const struct hf__redis_server *server,
            (followed[0] != '\0' && strcmp(server->replid, followed) == 0);
 }
 
-/* `followed`: the history of the replica that was last passed by, or "". */
+/* Refuse a master that is not related to the hosts before it. `followed`: the
+ * replication id of the last replica that was passed over, or "". */
 static int judge_kin(struct hf__redis *s, const char *followed, hf_error *err)
 {
     if (s->host == 0 || is_related(&s->peer.server, followed)) {
         return HF_OK;
     }
     if (followed[0] != '\0') {
-        /* It may be about to find its master again. */
+        /* The replica may be about to find its master again. */
         hf__peer_fail(&s->peer, HF_EUNAVAIL,
                       "it is not the master of the replica that the url names "
                       "before it, or not yet");
@@ -73,7 +74,7 @@ static int judge_kin(struct hf__redis *s, const char *followed, hf_error *err)
     return s->peer.status;
 }
 
-/* The server that is passed by: whose writes does it have? */
+/* If the server that is passed over is a replica, store its replication id. */
 static void note_followed(const struct hf__redis *s,
                           char followed[sizeof s->peer.server.replid])
 {
@@ -115,8 +116,8 @@ static int try_hosts(struct hf__redis *s, const struct hf__url *url,
     return r;
 }
 
-/* With several hosts the next of them may be a replica that was not told all,
- * or somebody may reach another one than we do. */
+/* With several hosts the grade is at most C: the next host may be a replica
+ * that lacks grants, or another client may use another host than we do. */
 static char grade_of(const struct hf__redis *s)
 {
     char grade = hf__handshake_grade(&s->peer.server);
@@ -145,7 +146,7 @@ static int read_replicas(struct hf__redis *s, const struct hf__url *url,
     return r;
 }
 
-/* Behind a door to several servers WAIT tells of one of them, of any. */
+/* Behind a proxy to several servers, WAIT tells about any one of them. */
 static int judge_replicas(struct hf__redis *s, hf_error *err)
 {
     return s->wait_replicas == 0 || !s->is_apart
@@ -158,7 +159,7 @@ static int judge_replicas(struct hf__redis *s, hf_error *err)
                           s->peer.target.shown);
 }
 
-/* A hand-over can't be taken back if too few replicas have it. */
+/* A handover cannot be undone if too few replicas have it. */
 static unsigned redis_caps_of(const struct hf__url *url)
 {
     const char *replicas = hf__url_option(url, "wait_replicas");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the store redis://, as the files of this folder share it:
- * redis.c opens and closes; wire tls target dial peer handshake errors are the
- * connection, sentinel sentinel_reply who is the primary, ask answer (and lua/)
- * the operations, scan the names; redlock/ uses them too. execute (by confirm)
- * is execute() and cell(), wait (by subscribe) is waiting, list is list() and
- * gc(), check (by acl) is check().
+ * A session of the store redis://, shared by the files of this folder: redis.c
+ * opens and closes; wire tls target dial peer handshake errors are the
+ * connection, sentinel sentinel_reply find the primary, ask answer (and lua/)
+ * are the operations, scan lists names; redlock/ uses these, too. execute (with
+ * confirm) is execute() and cell(), wait (with subscribe) is wait(), list is
+ * list() and gc(), check (with acl) is check().
  *
  * Thread: the session's, except interrupt().
  */
@@ -15,12 +15,12 @@
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
 
-/* What is known of the last WAIT. */
+/* The state of the last WAIT. */
 struct hf__confirm {
-    bool is_owed; /* its reply is */
-    bool is_done; /* enough replicas have all that was written */
-    int64_t ms;   /* they were given */
-    int status;   /* if it is not done, with `why` */
+    bool is_owed; /* its reply is outstanding */
+    bool is_done; /* enough replicas have everything that was written */
+    int64_t ms;   /* the time that replicas had */
+    int status;   /* if is_done is false, with `why` */
     hf_error why;
 };
 
@@ -28,19 +28,19 @@ struct hf__redis {
     struct hf__head head;
     struct hf__rest rest;
     struct hf__peer peer;
-    uint64_t client;                 /* head.client, or of this session alone */
-    char prefix[HF__PREFIX_MAX + 1]; /* the URL's; check() asks by it */
-    int wait_replicas;               /* so many must have what is granted */
-    struct hf__confirm confirm;      /* … of the batch that runs */
+    uint64_t client; /* head.client, or one of this session alone */
+    char prefix[HF__PREFIX_MAX + 1]; /* from the URL; check() uses it */
+    int wait_replicas;               /* how many replicas must have a grant */
+    struct hf__confirm confirm;      /* of the current batch */
     struct hf__sentinels *sentinels; /* NULL: the URL names servers */
-    size_t n_hosts;                  /* of the URL */
-    size_t host;                     /* the one that is used, from 0 */
-    hf__time heard_at;               /* the last reply of a batch */
-    bool is_apart;                   /* no command may have several names: a
-                                        proxy sends it where its first key is */
+    size_t n_hosts;                  /* in the URL */
+    size_t host;                     /* the one in use, from 0 */
+    hf__time heard_at;               /* time of the last reply of a batch */
+    bool is_apart; /* a command may have the keys of one name only: a proxy
+                      sends it where its first key is */
 
     struct hf__subscriptions
-        *subscriptions; /* wait.c's; NULL: it has not waited yet */
+        *subscriptions; /* wait.c's; NULL before the first wait */
 };
 
 int hf__redis_execute(void *state, struct hf__op *ops[], int n,
@@ -49,11 +49,11 @@ int hf__redis_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                    hf_error *err);
 int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err);
-/* Before the session is used for anything else: it listens no more. Costs
- * nothing if it has not waited. HF_OK; else it is dead and err is told. */
+/* Stop listening, before the session is used for anything else. Costs nothing
+ * if it has not waited. HF_OK; else the session is dead and err is set. */
 HF_MUST_CHECK int hf__redis_wait_leave(struct hf__redis *s, hf__time deadline,
                                        hf_error *err);
-/* At the end of the session, while the peer is open. */
+/* Call at the end of the session, before the peer is closed. */
 void hf__redis_wait_fini(struct hf__redis *s);
 int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                    void *arg, hf__time deadline, hf_error *err);
@@ -61,23 +61,25 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
 int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);
-/* ---- confirm.c, for execute.c where replicas are waited for */
+/* ---- confirm.c, for execute.c if wait_replicas is set */
 
-/* A batch begins; what could not be taken back has its result. */
+/* Begin a batch. Operations that could not be undone get their result. */
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);
-/* Is it among what must be confirmed? */
+/* Must replicas confirm this operation? */
 bool hf__confirm_is_for(const struct hf__op *);
-/* Ask, behind all that was written so far; gives how long they have. */
+/* Add a WAIT behind all that was written so far. Returns how long it may
+ * take. */
 HF_MUST_CHECK int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline);
-/* That was queued: what was known before counts no more. */
+/* The WAIT was queued: forget the state of the one before. */
 void hf__confirm_owe(struct hf__redis *s, int64_t ms);
-/* Take its reply. HF_OK; else the session is dead. */
+/* Take the reply to WAIT. HF_OK; else the session is dead. */
 HF_MUST_CHECK int hf__confirm_hear(struct hf__redis *s, hf__time deadline);
-/* The batch has its results, and ended so (the session's status, which is given
- * again): those that too few replicas confirmed become others. */
+/* Call when the batch has its results; r is the session's status, which is
+ * returned unless it changes. Operations that too few replicas confirmed get
+ * another result. */
 HF_MUST_CHECK int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n,
                               int r, hf__time deadline);
-/* The same of a cell's change, which has its result. */
+/* The same for a cell's change, which has its result. */
 void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SCAN and what it finds. The server gives a key that stays at least once, one
- * that comes or goes meanwhile perhaps, and any of them perhaps twice; so names
- * are collected before anything is asked of them. What is at a key is not
- * looked at here. Called by the session's thread.
+ * SCAN and the names that it finds. The server returns a key that stays at
+ * least once, one that comes or goes meanwhile perhaps, and any of them perhaps
+ * twice; so all names are collected before anything is asked about them. The
+ * values are not looked at here. Called by the session's thread.
  */
 #include "src/backend/redis/scan.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many of the server's keys are looked at for one page, however few of them
+/* How many of its keys the server examines for one page, however few of them
  * are ours: a fraction of a millisecond. */
 #define COUNT "500"
 
@@ -37,7 +37,7 @@ static void add_raw(struct hf__scan *scan, const char *text)
     scan->pattern_length += length;
 }
 
-/* prefix:{name… */
+/* Matches prefix:{name…} */
 void hf__scan_begin(struct hf__scan *scan, const struct hf__key *prefix)
 {
     *scan = (struct hf__scan){.prefix = prefix, .cursor = "0"};
@@ -127,8 +127,8 @@ static void append(struct hf__names *names, const char *bytes, size_t length)
     names->used += length;
 }
 
-/* "prefix:{name}" without its braces, if it is a record of ours: a helper of
- * it ends in another way. */
+/* Add a key "prefix:{name}" without its braces. Other keys are skipped, also
+ * the further keys of a name, which have an ending. */
 static int add_found(struct hf__names *names, const struct hf__key *prefix,
                      const redisReply *found)
 {

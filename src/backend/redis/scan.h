@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which names a server has a record of: SCAN in pages, each name once; of a
- * store on one server or of a quorum's members. Thread: the session's.
+ * The names that a server has records of: SCAN in pages, each name once; for a
+ * store on one server and for a quorum's members. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_SCAN_H
 #define HF_BACKEND_REDIS_SCAN_H
@@ -10,9 +10,9 @@
 
 #include <hiredis/hiredis.h>
 
-/* A way through all records whose stored key starts with some bytes. */
+/* A scan of all records whose stored key starts with `prefix`. */
 struct hf__scan {
-    const struct hf__key *prefix; /* lent */
+    const struct hf__key *prefix; /* owned by the caller */
     char cursor[24];              /* the server's, "0" at the beginning */
     bool is_over;
     char pattern[2 * HF__KEY_MAX + 8];
@@ -20,7 +20,7 @@ struct hf__scan {
 };
 
 void hf__scan_begin(struct hf__scan *, const struct hf__key *prefix);
-/* Go on from a cursor of before. False: it is none. */
+/* Continue from an earlier cursor. False: it is not a cursor. */
 HF_MUST_CHECK bool hf__scan_resume(struct hf__scan *, const char *cursor,
                                    size_t length);
 /* Add the command for the next page. */
@@ -28,7 +28,7 @@ void hf__scan_add(struct hf__bytes *, const struct hf__scan *);
 
 /* Stored keys, "prefix:name". */
 struct hf__names {
-    struct hf__key *keys; /* point into bytes once they are sorted */
+    struct hf__key *keys; /* point into bytes once sorted */
     size_t n;
     size_t room;
     char *bytes;
@@ -37,13 +37,13 @@ struct hf__names {
 };
 
 void hf__names_clear(struct hf__names *);
-/* Also as a cleanup. */
+/* Also a cleanup function. */
 void hf__names_fini(struct hf__names *);
-/* Add those of the page, and be ready for the next. HF_OK; HF_ENOMEM;
- * HF_EPROTO (no page). An error reply is the caller's. */
+/* Add the names of a page, and prepare for the next. HF_OK; HF_ENOMEM;
+ * HF_EPROTO (not a page). The caller handles error replies. */
 HF_MUST_CHECK int hf__scan_take(struct hf__scan *, const redisReply *,
                                 struct hf__names *);
-/* In the order of hf__key_compare(), each once. Nothing is added after. */
+/* Sort by hf__key_compare() and drop duplicates. Nothing is added after. */
 void hf__names_sort(struct hf__names *);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From Sentinels to the primary, and away from one that was deposed. This file
- * decides whom of them to believe: the newest configuration (config-epoch) that
- * any of a majority knows. Fewer may be those on the wrong side of a network
- * that is cut, with the old primary: then there is none. All are asked at the
- * same time, at each connect. Called by the session's thread.
+ * Finds the primary by its Sentinels, and notices when it is deposed. This file
+ * decides which Sentinel to believe: the newest configuration (config-epoch)
+ * that any of a majority knows. Less than a majority may be cut off from the
+ * network together with the old primary, and then there is no primary. All are
+ * asked at the same time, at each connect. Called by the session's thread.
  */
 #include "src/backend/redis/sentinel.h"
 
@@ -15,22 +15,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those that have not answered when a majority has get so much more. */
+/* Time for the other Sentinels once a majority has answered. */
 #define LATE_MS 50
-/* Between two questions while there is no primary: so much at first, then more
- * and more, and at most half less, so that clients do not march in step. */
+/* Pause between two attempts while there is no primary: at first that much,
+ * then doubled up to the maximum; each is shortened by up to half at random, so
+ * that clients do not ask in step. */
 #define AGAIN_MS     100
 #define AGAIN_MAX_MS 1000
-/* A Sentinel, or a server that should be the primary, may take this part of the
- * time that is left. */
+/* A Sentinel, or the server that should be the primary, may take this part of
+ * the time that is left. */
 #define SHARES 3
-/* Who listens asks anew so often, in case that news were lost. */
+/* How often a listener asks again, in case news was lost. */
 #define ASK_AGAIN_MS 10000
-/* … for their news, which come in bunches, so much after the first … */
+/* … how long after the first of its news, which come in bunches … */
 #define NEWS_MS 50
-/* … and when one of them was lost. */
+/* … and how long after the connection to a Sentinel was lost. */
 #define LOST_MS 1000
-/* A Sentinel has so long to answer who listens. */
+/* Time for a Sentinel to answer a listener. */
 #define ANSWER_MS 2000
 
 /* ---- asking */
@@ -58,7 +59,7 @@ static int start_all(struct hf__redis *s, hf_error *err)
     return r;
 }
 
-/* Is it one that was named before, by another name? It has one vote. */
+/* Was this Sentinel named before, by another name? It has one vote. */
 static bool is_duplicate(const struct hf__sentinels *a, int i)
 {
     const char *id = a->peers[i].said.id;
@@ -72,7 +73,7 @@ static bool is_duplicate(const struct hf__sentinels *a, int i)
     return false;
 }
 
-/* What is known so far. Gives how many have yet to answer. */
+/* Update the counts and `best`. Returns how many have yet to answer. */
 static int count(struct hf__sentinels *a)
 {
     int waiting = 0;
@@ -121,8 +122,8 @@ static void await_all(struct hf__redis *s, hf__time until)
     }
 }
 
-/* Of those who gave no answer: who was refused, else who failed, else nobody.
- */
+/* A Sentinel that gave no answer, for the error: one that refused, else one
+ * that failed, else NULL. */
 static const struct hf__peer *find_reason(const struct hf__sentinels *a)
 {
     const struct hf__peer *found = NULL;
@@ -318,7 +319,7 @@ static bool is_at(const struct hf__sentinel_reply *said, const char *host,
     return said != NULL && said->port == port && strcmp(said->host, host) == 0;
 }
 
-/* Is it still what they say? */
+/* Do the Sentinels still name our primary? */
 static int ask_again(struct hf__redis *s, hf_error *err)
 {
     struct hf__sentinels *a = s->sentinels;
@@ -333,7 +334,7 @@ static int ask_again(struct hf__redis *s, hf_error *err)
     return r;
 }
 
-/* What it is does not matter: all of them are asked. */
+/* Drops the news unread: whatever it is, all Sentinels are asked again. */
 static bool has_news(struct hf__peer *p)
 {
     redisReply *reply = NULL;
@@ -370,8 +371,8 @@ static void take_news(struct hf__sentinels *a)
     }
 }
 
-/* The primary's end is heard of by its connection, too: nothing is asked on it,
- * so what comes is that. */
+/* The connection to the primary is polled, too: nothing is asked on it, so an
+ * event there means that it has ended. */
 int hf__redis_listen(void *state, hf__broken_fn fn, void *arg,
                      hf__time deadline, hf_error *err)
 {
@@ -379,7 +380,7 @@ int hf__redis_listen(void *state, hf__broken_fn fn, void *arg,
     struct hf__sentinels *a = s->sentinels;
     struct hf__peer *peers[HF__SENTINELS_MAX + 1];
 
-    (void)fn; /* breaks are not told */
+    (void)fn; /* breaks are not reported */
     (void)arg;
     for (int i = 0; i < a->n; i++) {
         peers[i] = &a->peers[i];

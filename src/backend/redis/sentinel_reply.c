@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one Sentinel says of the service: where its primary is, by which
- * configuration, and how many Sentinels there are. SENTINEL MASTER has all of
- * it but one: from the moment that a replica has been promoted, only the other
- * question is answered with its address, while this one tells of the old
- * primary, and that it is down, for a while. Called by the session's thread.
+ * Reads what a Sentinel reports about the service: where its primary is, in
+ * which configuration, and how many Sentinels there are. SENTINEL MASTER has
+ * almost all of that; but once a replica has been promoted, for a while it
+ * still reports the old primary, and that it is down, and only
+ * GET-MASTER-ADDR-BY-NAME has the new address. Called by the session's thread.
  */
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The i-th of an array, as text; "" if it is none. */
+/* The i-th element of an array, as text; "" if there is none. */
 static const char *text_at(const redisReply *reply, size_t i)
 {
     return reply->type == REDIS_REPLY_ARRAY && i < reply->elements &&
@@ -23,7 +23,7 @@ static const char *text_at(const redisReply *reply, size_t i)
                : "";
 }
 
-/* Of names and values in turn. */
+/* The value of a name in an array of names and values in turn. */
 static const char *value_of(const redisReply *reply, const char *name)
 {
     for (size_t i = 0;
@@ -77,7 +77,7 @@ static int take_address(struct hf__peer *p, const redisReply *reply)
     return HF_OK;
 }
 
-/* It does not know the service: which does it know? */
+/* It does not know the service: report those that it knows. */
 static int take_names(struct hf__peer *p, const redisReply *reply)
 {
     char names[200] = "";
@@ -138,7 +138,8 @@ int hf__sentinel_take(struct hf__peer *p, int which, const redisReply *reply)
         take_master(p, reply);
         return HF_OK;
     case HF__ASK_ADDRESS:
-        /* Of an unknown service it says "none", and the other question why. */
+        /* nil: the service is unknown; the reply to SENTINEL MASTER tells
+         * so. */
         return reply->type == REDIS_REPLY_NIL ||
                        (reply->type == REDIS_REPLY_ARRAY &&
                         reply->elements == 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said to the server while waiting. Looking and listening are one
- * transaction: whoever changes a name does so before, and the look sees it, or
- * afterwards, and the message comes. A connection that listens can say nothing
- * else, so each transaction begins with the end of listening; who is not
- * reached in between finds out by looking.
+ * The commands of wait(). Looking at the names and listening for messages begin
+ * in one transaction: if another client changes a name before it, the look sees
+ * the change, and if after it, a message comes. A listening connection cannot
+ * send other commands, so each transaction is preceded by the end of listening;
+ * a change in between is found by the look.
  *
- * And what the server says: what a look found, which sets when to look again,
- * and messages, which are told at once. One look or message is for all watches
- * that share a place among those who sleep. What the server refuses fires after
- * a moment, so that the claim is told why when it asks. Called by the session's
- * thread.
+ * And the server's replies: the result of a look, which sets when to look
+ * again, and messages, which fire watches at once. One look or message is for
+ * all watches of a name with the same lock mode and no ticket. A watch that the
+ * server refuses fires after a moment, so that its claim finds out why when it
+ * asks. Called by the session's thread.
  */
 #include "src/backend/redis/subscriptions.h"
 
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who is due within it looks along with who is due now. */
+/* Watches due within that time look together with those due now. */
 #define TOGETHER_MS 250
 
 struct hf__key hf__subscription_key(const struct hf__subscription *a)
@@ -48,9 +48,9 @@ bool hf__subscribe_is_asking(const struct hf__subscriptions *p)
     return false;
 }
 
-/* ---- asking */
+/* ---- commands */
 
-/* How it wants the name: "x", "s", or of how many slots one. */
+/* The lock mode that it waits for: "x", "s", or the number of slots. */
 struct kind {
     char text[12];
 };
@@ -94,7 +94,7 @@ static void add_one(struct hf__redis *s, struct hf__subscription *a)
 
     hf__mark_write(s->client, mark);
     hf__script_begin(&args, script, p->with_text[a->is_leaving], &key, &keys);
-    p->with_text[a->is_leaving] = false; /* from then on it is known */
+    p->with_text[a->is_leaving] = false; /* the server knows it from then on */
     add_token(&args, &a->watch.ticket);
     hf__args_word(&args, mark);
     hf__args_word(&args, kind.text);
@@ -130,7 +130,7 @@ static void stop_listening(struct hf__redis *s)
     }
 }
 
-/* The session is of no use any more: gives its status. */
+/* Make the session dead; returns its status. */
 static int dead(struct hf__redis *s, int status, const char *why)
 {
     hf__peer_fail(&s->peer, status, why);
@@ -150,7 +150,7 @@ static int send_all(struct hf__redis *s)
                : dead(s, HF_EUNAVAIL, "the connection was lost");
 }
 
-/* What comes to this session comes by one prefix, that of its client. */
+/* All messages for this session come on one channel, named after its client. */
 static void name_channel(struct hf__redis *s)
 {
     const struct hf__subscription *a = &s->subscriptions->list[0];
@@ -196,18 +196,19 @@ int hf__subscribe_part(struct hf__redis *s)
     return send_all(s);
 }
 
-/* Who sleeps looks again after about a second, in case that no message came;
- * not all at once. */
+/* A sleeping waiter looks again after about a second, in case no message came;
+ * at random times, so that not all look at once. */
 #define LOOK_LOW_MS  800
 #define LOOK_HIGH_MS 1200
-/* Who is in the queue has to be seen more often; twice for each patience. */
+/* A waiter with a ticket must be seen more often: twice in each
+ * HF__TICKET_PATIENCE_MS. */
 #define TICKET_MS (HF__TICKET_PATIENCE_MS / 2)
-/* Without messages. */
+/* Without messages a waiter polls. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* The server is loading, or busy. */
+/* The pause if the server is loading or busy. */
 #define AGAIN_MS 100
-/* What was to end has surely ended. */
+/* Added to the time until something ends, so that it has surely ended. */
 #define SLACK_US 1000
 
 /* ---- messages */
@@ -218,8 +219,8 @@ static void fire(struct hf__subscription *a)
     a->is_entered = false;
 }
 
-/* All that wait for the name in that lock mode, in no line: they share a place
- * among those who sleep. */
+/* Fire all watches of the name with that lock mode and without a ticket: for
+ * the server they are one waiter. */
 static void fire_alike(struct hf__subscriptions *p, const struct hf__key *key,
                        const char *kind, bool is_woken)
 {
@@ -248,7 +249,8 @@ static void fire_ticket(struct hf__subscriptions *p, const char *digits)
     }
 }
 
-/* "x holdfast:job", "t0123… holdfast:job". What is not one is nobody's. */
+/* Handle a message: "x holdfast:job", "t0123… holdfast:job". Others are
+ * ignored. */
 static void hear(struct hf__subscriptions *p, const redisReply *text)
 {
     const char *space = text->type == REDIS_REPLY_STRING
@@ -279,7 +281,8 @@ static bool is_error(const redisReply *reply, const char *word)
            strncmp(reply->str, word, strlen(word)) == 0;
 }
 
-/* "wait": so long at most, or −1; "look", and is the name offered to us? */
+/* Handle the result of a look. "wait": for at most n µs, or −1; "look": now,
+ * and n tells if the name is offered to us. */
 static void take_look(struct hf__subscriptions *p, struct hf__subscription *a,
                       const redisReply *reply)
 {
@@ -315,7 +318,8 @@ static bool is_look(const redisReply *reply)
            reply->element[1]->type == REDIS_REPLY_INTEGER;
 }
 
-/* Others of the name that wait in this session were not woken in its place. */
+/* Other watches of this session on the name were not woken in its place: they
+ * look again at once. */
 static void look_again(struct hf__subscriptions *p, const struct hf__key *key)
 {
     for (int i = 0; i < p->n; i++) {
@@ -334,14 +338,14 @@ static void take_one(struct hf__subscriptions *p, struct hf__subscription *a,
 
     a->is_asked = false;
     if (is_error(reply, "NOSCRIPT")) {
-        p->with_text[a->is_leaving] = true; /* due as it was */
+        p->with_text[a->is_leaving] = true; /* it is due as before */
         return;
     }
     if (a->is_leaving) {
         if (a->was_woken) {
             look_again(p, &key);
         }
-        a->is_entered = false; /* if it was refused, messages are in vain */
+        a->is_entered = false; /* if it was refused, messages are ignored */
         a->was_woken = false;
         return;
     }
@@ -365,7 +369,7 @@ static struct hf__subscription *next_asked(struct hf__subscriptions *p)
     return NULL;
 }
 
-/* The server took none of it. */
+/* The server did not run the transaction. */
 static int take_discarded(struct hf__redis *s, const redisReply *reply)
 {
     struct hf__subscriptions *p = s->subscriptions;
@@ -386,7 +390,7 @@ static int take_discarded(struct hf__redis *s, const redisReply *reply)
         return HF_OK;
     }
     if (r == HF_EAUTH && !p->has_no_channel) {
-        p->has_no_channel = true; /* what is forbidden besides is found out */
+        p->has_no_channel = true; /* other refusals will show */
         return HF_OK;
     }
     return dead(s, r, "it refuses to be waited on");
@@ -412,7 +416,7 @@ static int take_batch(struct hf__redis *s, const redisReply *reply)
                       "it sent fewer replies than it got commands");
 }
 
-/* Of a channel: "message", "subscribe" … */
+/* Is it a message about a channel: "message", "subscribe" …? */
 static bool is_news(const redisReply *reply, const char *what)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
@@ -420,7 +424,8 @@ static bool is_news(const redisReply *reply, const char *what)
            strcmp(reply->element[0]->str, what) == 0;
 }
 
-/* Said of a part: "+OK", "+QUEUED", the end of listening. */
+/* Handle a reply that only acknowledges: "+OK", "+QUEUED", the end of
+ * listening. */
 static void take_ack(struct hf__redis *s, const redisReply *reply)
 {
     struct hf__subscriptions *p = s->subscriptions;
@@ -439,7 +444,7 @@ int hf__subscribe_take(struct hf__redis *s, const redisReply *reply)
     struct hf__subscription *a;
 
     if (is_news(reply, "message")) {
-        s->peer.resp.owed++; /* it was not asked for */
+        s->peer.resp.owed++; /* a message answers no command */
         hear(p, reply->element[2]);
         return HF_OK;
     }

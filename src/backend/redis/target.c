@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a URL says of its servers, judged before any of them is asked. Called
- * by the session's thread when it opens.
+ * Reads what a URL says about its servers, and judges it before any of them is
+ * asked. Called by the session's thread at open.
  */
 #include "src/backend/redis/target.h"
 
@@ -31,7 +31,7 @@ static bool is_secure_scheme(const struct hf__url *url)
     return strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
 }
 
-/* Also behind "fault+". */
+/* The scheme may begin with "fault+". */
 bool hf__redis_has_sentinels(const struct hf__url *url)
 {
     return strstr(url->scheme, "+sentinel") != NULL;
@@ -48,8 +48,8 @@ static int read_mode(const struct hf__url *url, enum hf__tls_mode *ret_mode,
     const char *given = hf__url_option(url, "tls");
 
     if (given == NULL) {
-        /* Who names an authority, or shows who it is, wants to know whom it
-         * talks to. */
+        /* A URL that names an authority or has a client certificate expects a
+         * verified server. */
         *ret_mode = is_secure_scheme(url) ||
                             hf__url_option(url, "ca") != NULL ||
                             hf__url_option(url, "cert") != NULL
@@ -239,7 +239,7 @@ int hf__redis_primary_target(const struct hf__url *url, const char *host,
     return r;
 }
 
-/* What is said of Sentinels where there are none. */
+/* Refuse options for Sentinels in a URL without Sentinels. */
 static int refuse_sentinels(const struct hf__url *url, hf_error *err)
 {
     bool is_user = hf__url_option(url, "sentinel_user") != NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom a connection is with. A certificate is asked for the name that the URL
- * has, or its address; with tls=require anybody will do, as long as nobody
- * listens in. A key that is locked by a passphrase is refused rather than
- * asked for at a terminal. Called by the session's thread.
+ * Who a connection is with. The certificate must have the name or the address
+ * that the URL has; with tls=require it is not checked, which only keeps others
+ * from listening in. A key that is locked by a passphrase is refused: asking
+ * for it at a terminal is not for a library. Called by the session's thread.
  */
 #include "src/backend/redis/tls.h"
 
@@ -22,11 +22,11 @@
 struct hf__tls {
     SSL_CTX *context;
     SSL *ssl;
-    unsigned long error; /* OpenSSL's number of what ended it; 0: it ended */
+    unsigned long error; /* OpenSSL's number of what ended it; 0: closed */
     bool is_verified;
 };
 
-/* ---- what is wanted */
+/* ---- settings */
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): OpenSSL's type */
 static int no_passphrase(char *to, int size, int is_writing, void *arg)
@@ -48,8 +48,8 @@ static int fail_file(const char *option, const char *path, hf_error *err)
     return r;
 }
 
-/* What the system trusts takes long to read, and is the same for all: it is
- * read once, and never freed. */
+/* The system's certificates take long to read, and are the same for all
+ * connections: they are read once, and never freed. */
 static struct hf__process_mutex system_mutex;
 static X509_STORE *system_store;
 
@@ -101,12 +101,12 @@ static bool is_address(const char *host)
            inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* The name goes out in the clear, for servers that have several; an address
- * may not. */
+/* The name is also sent in clear text, for servers that have several; the
+ * protocol does not allow an address there. */
 static bool set_name(SSL *ssl, const char *host)
 {
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
-    char name[256]; /* the longest there is; OpenSSL's macro wants it so */
+    char name[256]; /* the longest name; OpenSSL's macro needs an array */
 
     if (is_address(host)) {
         return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1;
@@ -135,7 +135,7 @@ static int set_up(struct hf__tls *tls, const struct hf__target *t, int fd,
     (void)SSL_CTX_set_mode(tls->context,
                            SSL_MODE_ENABLE_PARTIAL_WRITE |
                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    /* One call for a reply, not one for its head and one for the rest. */
+    /* Read a reply with one call, not its header and the rest with two. */
     SSL_CTX_set_read_ahead(tls->context, 1);
     r = load_files(tls->context, t, err);
     if (r != HF_OK) {
@@ -157,7 +157,8 @@ int hf__tls_new(const struct hf__target *t, int fd, struct hf__tls **ret_tls,
     int r = HF_ENOMEM;
 
     ERR_clear_error();
-    /* At the end of the process threads of ours may still be at work. */
+    /* No exit handler: at the end of the process our threads may still use
+     * TLS. */
     if (tls != NULL && OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1) {
         r = set_up(tls, t, fd, err);
     }
@@ -184,7 +185,7 @@ void hf__tls_free(struct hf__tls *tls)
 
 /* ---- in steps */
 
-/* Of a call that gave `result`: 0, later; −1, never again. */
+/* After a call that returned `result`. 0: try again later; −1: it has ended. */
 static ssize_t later(struct hf__tls *tls, int result, short *ret_wants)
 {
     switch (SSL_get_error(tls->ssl, result)) {
@@ -255,7 +256,7 @@ static const char *remedy_of(unsigned long error)
     }
 }
 
-/* It wants a certificate of us, or another one. */
+/* Does the server want a certificate of us, or another one? */
 static bool is_about_us(unsigned long error)
 {
     int reason = ERR_GET_REASON(error);

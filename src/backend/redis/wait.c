@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): sleep until the server says that a name may be had. This file keeps
- * the list of what the server was told of, from one call to the next: which
- * watch is which, what nobody waits for any more, what is due. It decides when
- * to look, and calls off what nobody waits for; subscribe.c has what is said.
- * Between two calls all stays as it is, and what comes meanwhile is found by
- * the next.
+ * wait(): sleep until the server says that a name may be free. This file keeps
+ * the list of subscriptions from one call to the next: which watch is which,
+ * which are dropped, which are due. It decides when to look at a name, and
+ * drops watches that no caller waits for; subscribe.c has the commands. Between
+ * two calls nothing is done; the next call finds what came meanwhile.
  *
- * A message is lost with its connection only, and then the session is. Who was
- * woken and does nothing, because its process is stopped, costs the others the
- * moment that the server keeps the name for it, and then their next look.
- * Called by the session's thread.
+ * A message is lost only with its connection, which ends the session. If a
+ * waiter is woken and does nothing, because its process is stopped, it costs
+ * the others the moment for which the server keeps the name for it, and the
+ * time until their next look. Called by the session's thread.
  */
 #include "src/backend/redis/subscriptions.h"
 
@@ -19,10 +18,10 @@
 
 #include <string.h>
 
-/* ---- the list, while no reply is owed at most of it */
+/* ---- the list, changed mostly while no reply is outstanding */
 
-/* So long a claim that was woken has to say something to the server, before
- * what was kept for it goes to the next. */
+/* How long a claim that was woken may take to ask the server, before its wake
+ * is passed on to the next waiter. */
 #define TRIAL_MS 100
 
 static bool is_same_queue(const struct hf__subscription *a,
@@ -36,7 +35,7 @@ static bool is_same_queue(const struct hf__subscription *a,
            a->watch.lock_mode.slots == w->lock_mode.slots;
 }
 
-/* Lists change little between two calls: it is looked for from *at on. */
+/* The list changes little between two calls, so the search begins at *at. */
 static struct hf__subscription *find(struct hf__subscriptions *p,
                                      const struct hf__watch *w, int *at)
 {
@@ -69,7 +68,7 @@ static struct hf__subscription *add(struct hf__subscriptions *p)
     return &p->list[p->n++];
 }
 
-/* It looks again, unless it has just done so. */
+/* Wait for it in this call; it looks again, unless it has just done so. */
 static void renew(struct hf__subscription *a, const struct hf__watch *w)
 {
     bool is_new = a->was_told || a->watch.key.length == 0 ||
@@ -90,7 +89,7 @@ static void renew(struct hf__subscription *a, const struct hf__watch *w)
     }
 }
 
-/* Do others of the list share its place among those who sleep? */
+/* Are other watches in the list one waiter with it for the server? */
 static bool is_shared(const struct hf__subscriptions *p,
                       const struct hf__subscription *a)
 {
@@ -104,15 +103,15 @@ static bool is_shared(const struct hf__subscriptions *p,
     return false;
 }
 
-/* It was woken and its caller told: that claim is being tried, or nobody knows
- * of it any more, and then others are to be woken in its place. */
+/* It was woken and its caller told. Its claim is now being tried, or was given
+ * up, and then others must be woken in its place. */
 static bool lingers(const struct hf__subscription *a)
 {
     return !a->is_wanted && !a->is_leaving && a->was_told && a->was_woken;
 }
 
-/* What the server knows of no more, and nobody here. Also while replies are
- * owed. */
+/* Remove subscriptions that neither the server nor a caller knows any more.
+ * Allowed while replies are outstanding, too. */
 static void forget(struct hf__subscriptions *p)
 {
     int kept = 0;
@@ -128,8 +127,8 @@ static void forget(struct hf__subscriptions *p)
     p->n = kept;
 }
 
-/* What is not wanted leaves, if the server knows it; what was told to have
- * fired `with_told` only. */
+/* Mark the watches that are not wanted for UNSUBSCRIBE; those whose caller was
+ * told that they fired only if with_told. */
 static void dismiss(struct hf__subscriptions *p, bool with_told)
 {
     for (int i = 0; i < p->n; i++) {
@@ -137,7 +136,7 @@ static void dismiss(struct hf__subscriptions *p, bool with_told)
         struct hf__key key = hf__subscription_key(a);
 
         if (!a->is_wanted && !a->is_leaving) {
-            a->watch.key = key; /* to be compared */
+            a->watch.key = key; /* for is_shared() */
             a->is_leaving = (with_told || !a->was_told) && !is_shared(p, a);
         }
     }
@@ -150,7 +149,8 @@ static void want_none(struct hf__subscriptions *p)
     }
 }
 
-/* These are wanted from now on, and no others. HF_OK or HF_ENOMEM. */
+/* The current call waits for these watches and no others. HF_OK or
+ * HF_ENOMEM. */
 static int take_watches(struct hf__subscriptions *p,
                         struct hf__watch *const w[], int n)
 {
@@ -173,19 +173,19 @@ static int take_watches(struct hf__subscriptions *p,
     return HF_OK;
 }
 
-/* None is wanted; what was told to have fired leaves as well, `with_told`, or
- * is being tried. */
+/* Drop all watches. Those whose caller was told that they fired stay unless
+ * with_told: their claims may be being tried. */
 static void let_go(struct hf__subscriptions *p, bool with_told)
 {
     want_none(p);
     dismiss(p, with_told);
     for (int i = 0; i < p->n; i++) {
-        p->list[i].was_told = false; /* those that stay are forgotten */
+        p->list[i].was_told = false; /* their wakes are not passed on */
     }
     forget(p);
 }
 
-/* All that has fired; the caller knows it then. */
+/* Tell the caller which watches have fired. */
 static void tell_fired(struct hf__subscriptions *p, struct hf__watch *w[],
                        int n)
 {
@@ -214,7 +214,8 @@ static bool has_news(const struct hf__subscriptions *p)
     return false;
 }
 
-/* When there is something to say; what was refused fires instead. */
+/* When the server must be asked next. A watch that was refused fires
+ * instead. */
 static hf__time next_due(struct hf__subscriptions *p, hf__time now)
 {
     hf__time next = HF__NEVER;
@@ -223,7 +224,7 @@ static hf__time next_due(struct hf__subscriptions *p, hf__time now)
         struct hf__subscription *a = &p->list[i];
 
         if (lingers(a) && !hf__before(now, a->due)) {
-            a->watch.key = hf__subscription_key(a); /* to be compared */
+            a->watch.key = hf__subscription_key(a); /* for is_shared() */
             a->is_leaving = !is_shared(p, a);
             a->was_told = false;
         }
@@ -238,14 +239,14 @@ static hf__time next_due(struct hf__subscriptions *p, hf__time now)
     return next;
 }
 
-/* A server that leaves a look unanswered for so long is not there. */
+/* A server that leaves a look unanswered for that long is taken for dead. */
 #define ANSWER_MS 10000
-/* Without memory nothing can be asked. */
+/* How long to sleep if memory lacks, for nothing can be asked then. */
 #define BLIND_MS 100
 
 /* ---- sleeping */
 
-/* The peer's own reason. */
+/* Set err to the peer's reason. */
 static int tell_dead(struct hf__redis *s, hf_error *err)
 {
     return hf__fail(err, s->peer.status, "%s", s->peer.err.text);
@@ -272,7 +273,7 @@ static int take_replies(struct hf__redis *s)
     return r;
 }
 
-/* Until something comes, at the latest until then. */
+/* Sleep until a reply or message comes, at most until `until`. */
 static int sleep_until(struct hf__redis *s, hf__time until)
 {
     struct hf__peer *peer = &s->peer;
@@ -289,7 +290,7 @@ static bool is_over(struct hf__redis *s, hf__time deadline)
     return hf__is_interrupted(&s->head) || !hf__before(hf__now(), deadline);
 }
 
-/* A reply is owed: until it comes, or should have. */
+/* A reply is outstanding: sleep until it comes, or should have come. */
 static int await_reply(struct hf__redis *s, hf__time deadline)
 {
     hf__time limit = hf__after_ms(s->subscriptions->asked_at, ANSWER_MS);
@@ -303,7 +304,7 @@ static int await_reply(struct hf__redis *s, hf__time deadline)
     return r;
 }
 
-/* Until nothing is owed any more. */
+/* Take replies until none is outstanding. */
 static int hear_out(struct hf__redis *s, hf__time deadline)
 {
     int r = take_replies(s);
@@ -315,8 +316,8 @@ static int hear_out(struct hf__redis *s, hf__time deadline)
     return r;
 }
 
-/* Nothing fired: the core asks again. Without memory nothing was asked, so
- * that no reply is owed. */
+/* Nothing fires: the core asks again. Without memory no command was sent, so
+ * that no reply is outstanding. */
 static int sleep_blindly(struct hf__redis *s, hf__time deadline)
 {
     struct hf__peer *peer = &s->peer;
@@ -325,7 +326,7 @@ static int sleep_blindly(struct hf__redis *s, hf__time deadline)
     while (hf__before(hf__now(), until) &&
            hf__peers_poll(&peer, 1, &s->rest, &s->head, until) &&
            peer->state == HF__PEER_READY) {
-        /* What came is looked at by the next call. */
+        /* The next call reads what came. */
     }
     return peer->state == HF__PEER_DEAD ? peer->status : (int)HF_OK;
 }
@@ -368,9 +369,10 @@ static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
     return r;
 }
 
-/* ---- letting go */
+/* ---- leaving */
 
-/* Nobody waits; what was told to have fired may be being tried. */
+/* Drop all watches and stop listening. Those that fired are kept unless
+ * with_told, for their claims may be being tried. */
 static int part(struct hf__redis *s, bool with_told, hf__time deadline)
 {
     struct hf__subscriptions *p = s->subscriptions;
@@ -421,14 +423,14 @@ int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
         return n > 0 ? sleep_blindly(s, deadline) : HF_OK;
     }
     grace_ms = s->rest.grace_ms;
-    s->rest.grace_ms = 0; /* what is owed can be read by the next call */
+    s->rest.grace_ms = 0; /* the next call can read outstanding replies */
     r = n > 0 ? wait_for_news(s, w, n, deadline) : part(s, true, deadline);
     s->rest.grace_ms = grace_ms;
     return r == HF_OK ? HF_OK : tell_dead(s, err);
 }
 
-/* What is sent now need not arrive: those whom the server can't reach are
- * passed over. */
+/* What is sent now need not arrive: if it does not, the server passes over the
+ * waiters that it cannot reach. */
 void hf__redis_wait_fini(struct hf__redis *s)
 {
     struct hf__subscriptions *p = s->subscriptions;

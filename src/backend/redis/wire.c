@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands as bytes: an array of strings, each with its length before it.
- * Whoever adds too many arguments or numbers has a bug; too little memory is
- * remembered, and what was added after it is not there.
+ * Commands as bytes: an array of strings, each preceded by its length. Adding
+ * too many arguments or numbers is a bug in the caller; running out of memory
+ * is remembered, and later additions are dropped.
  *
- * And bytes to and from one server. A server that claims to send more than any
- * reply of ours has is not believed: nothing is allocated for the claim. Nor
- * does hiredis end the process when memory runs out: its parser (0.14 uses
- * plain malloc() there; its hi_malloc(), which aborts, is for connections and
- * callbacks, which we have none of) reports it. Called by the session's thread.
+ * And bytes to and from one server. A server that announces more than any reply
+ * to us can have is not believed: nothing is allocated for it. hiredis does not
+ * end the process if memory runs out: its parser reports it (0.14 uses plain
+ * malloc() there; hi_malloc(), which aborts, is for its connections and
+ * callbacks, which we do not use). Called by the session's thread.
  */
 #include "src/backend/redis/wire.h"
 
@@ -25,13 +25,13 @@
 
 /* "*40\r\n", or "$1024\r\n" and the "\r\n" behind the argument. */
 #define HEAD_MAX 24
-/* A lone operation and its owner fit at once. */
+/* Room for a single operation and its owner. */
 #define ROOM_LEAST 2048
-/* What a crowded batch needed once is not kept for ever; 64 operations with
- * long names and owners are less. */
+/* A larger buffer, from a crowded batch, is freed after use; 64 operations with
+ * long names and owners fit. */
 #define ROOM_KEPT 262144
 
-/* A password may have been in it. */
+/* Wipe and free: it may have had a password. */
 static void drop(char *at, size_t room)
 {
     if (at != NULL) {
@@ -82,7 +82,7 @@ void hf__args_bytes(struct hf__args *a, const void *bytes, size_t length)
     a->n++;
 }
 
-/* What was written behind a->text + a->used is the next argument. */
+/* Make the text written at a->text + a->used the next argument. */
 static void take_text(struct hf__args *a, int length)
 {
     HF_ASSERT(length >= 0 && a->used + (size_t)length < sizeof a->text);
@@ -90,7 +90,7 @@ static void take_text(struct hf__args *a, int length)
     a->used += (size_t)length;
 }
 
-/* Behind it; 20 bytes at most. */
+/* Write at most 20 digits; returns their end. */
 static char *put_number(char *to, uint64_t number)
 {
     char digits[HEAD_MAX];
@@ -106,7 +106,7 @@ static char *put_number(char *to, uint64_t number)
     return to;
 }
 
-/* By hand: there are several in each operation. */
+/* Not by snprintf(): there are several numbers in each operation. */
 void hf__args_number(struct hf__args *a, int64_t number)
 {
     char *from = a->text + a->used;
@@ -137,7 +137,8 @@ static size_t room_for(const struct hf__args *a)
     return room;
 }
 
-/* Not by hf__resize(), which leaves what was there as it is. */
+/* Copies instead of hf__resize(), which would leave the old bytes in freed
+ * memory, perhaps a password. */
 static bool make_room(struct hf__bytes *b, size_t more)
 {
     size_t room = b->room < ROOM_LEAST ? ROOM_LEAST : b->room;
@@ -209,7 +210,7 @@ void hf__bytes_words(struct hf__bytes *b, const char *const words[])
     hf__bytes_add(b, &args);
 }
 
-/* Leaves room for the longest head. */
+/* Leave room for the longest header. */
 size_t hf__bytes_begin(struct hf__bytes *b)
 {
     size_t begun = b->length;
@@ -258,7 +259,8 @@ void hf__bytes_append(struct hf__bytes *b, const struct hf__bytes *from)
 
 /* ---- a connection */
 
-/* Of one reply: a page of records with all their owners is far below. */
+/* Limits of one reply: a page of records with all their owners is far
+ * smaller. */
 #define REPLY_MAX    (16 * 1024 * 1024)
 #define ELEMENTS_MAX (1024 * 1024)
 #define CHUNK        16384
@@ -329,7 +331,7 @@ int hf__resp_queue(struct hf__resp *c)
     c->out.commands = 0;
     c->queued = c->out.length;
     if (c->sent < c->queued) {
-        c->wants |= POLLOUT; /* for nothing it would be ready all the time */
+        c->wants |= POLLOUT; /* otherwise it would be ready all the time */
     }
     return HF_OK;
 }
@@ -341,8 +343,8 @@ static int die(struct hf__resp *c, int status)
     return status;
 }
 
-/* More than 0: so many; 0: not now, which is to be polled for; less: never
- * again. */
+/* Send: returns the number of bytes; 0: none now, poll() for c->wants;
+ * negative: the connection has ended. */
 static ssize_t give(struct hf__resp *c, const char *bytes, size_t n)
 {
     short wants = POLLOUT;
@@ -390,7 +392,7 @@ int hf__resp_flush(struct hf__resp *c)
     return HF_OK;
 }
 
-/* As give(); an end is "never again". */
+/* Receive: returns as give(); a closed connection has ended, too. */
 static ssize_t take(struct hf__resp *c, char *bytes, size_t n)
 {
     short wants = 0;
