@@ -70,40 +70,7 @@ int hf__members_count(const struct hf__redlock *s)
     return n;
 }
 
-/* ---- connecting */
-
-/* A lookup blocks as long as the resolver takes, and locks that are held would
- * be lost meanwhile: so not while a majority counts, nor at the first attempt
- * if addresses are known. */
-static bool needs_look_up(const struct hf__redlock *s,
-                          const struct hf__redlock_member *m)
-{
-    return hf__members_count(s) < hf__redlock_majority(s) &&
-           (m->failures > 0 || m->peer.known.n == 0);
-}
-
-void hf__member_start(struct hf__redlock *s, int member)
-{
-    HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
-    struct hf__redlock_member *m = &s->members[member];
-    hf_error err = HF_ERROR_INIT;
-    int r = hf__secret_read(s->url, &secret, &err);
-
-    m->is_over = false;
-    m->is_in = false;
-    m->n_pending = 0;
-    m->answered = 0;
-    if (r != HF_OK) {
-        hf__peer_close(&m->peer);
-        m->peer.target = m->target;
-        hf__peer_fail(&m->peer, r, err.text);
-    } else {
-        hf__peer_start(&m->peer, &m->target, &secret, s->allow,
-                       needs_look_up(s, m));
-    }
-    m->silent_from = hf__now(); /* the lookup may have taken long */
-    hf__member_settle(s, member);
-}
+/* ---- a connection begins or ends */
 
 static int find_duplicate(const struct hf__redlock *s, int member)
 {
@@ -153,8 +120,6 @@ void hf__member_load_scripts(struct hf__redlock_member *m)
     hf__round_disown(m);
 }
 
-/* ---- disconnecting */
-
 static void note_end(struct hf__redlock *s, int member)
 {
     struct hf__redlock_member *m = &s->members[member];
@@ -186,7 +151,9 @@ static void note_end(struct hf__redlock *s, int member)
     m->n_pending = 0;
 }
 
-void hf__member_settle(struct hf__redlock *s, int member)
+/* Handle a change of its connection: judge one that has connected, note the
+ * end of one that is dead. */
+static void settle(struct hf__redlock *s, int member)
 {
     struct hf__redlock_member *m = &s->members[member];
 
@@ -198,6 +165,41 @@ void hf__member_settle(struct hf__redlock *s, int member)
     }
 }
 
+/* ---- connecting and disconnecting */
+
+/* A lookup blocks as long as the resolver takes, and locks that are held would
+ * be lost meanwhile: so not while a majority counts, nor at the first attempt
+ * if addresses are known. */
+static bool needs_look_up(const struct hf__redlock *s,
+                          const struct hf__redlock_member *m)
+{
+    return hf__members_count(s) < hf__redlock_majority(s) &&
+           (m->failures > 0 || m->peer.known.n == 0);
+}
+
+void hf__member_start(struct hf__redlock *s, int member)
+{
+    HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
+    struct hf__redlock_member *m = &s->members[member];
+    hf_error err = HF_ERROR_INIT;
+    int r = hf__secret_read(s->url, &secret, &err);
+
+    m->is_over = false;
+    m->is_in = false;
+    m->n_pending = 0;
+    m->answered = 0;
+    if (r != HF_OK) {
+        hf__peer_close(&m->peer);
+        m->peer.target = m->target;
+        hf__peer_fail(&m->peer, r, err.text);
+    } else {
+        hf__peer_start(&m->peer, &m->target, &secret, s->allow,
+                       needs_look_up(s, m));
+    }
+    m->silent_from = hf__now(); /* the lookup may have taken long */
+    settle(s, member);
+}
+
 static void hang_up(struct hf__redlock *s, int member, hf__time now)
 {
     struct hf__redlock_member *m = &s->members[member];
@@ -205,12 +207,12 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
 
     if (m->is_in && m->n_pending > 0 && silent_ms >= SILENT_MS) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped to answer");
-        hf__member_settle(s, member);
+        settle(s, member);
         m->retry_at = hf__after_ms(now, RETRY_FIRST_MS);
     } else if (is_due(m) && silent_ms >= CONNECT_MS) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it does not answer");
     }
-    hf__member_settle(s, member);
+    settle(s, member);
 }
 
 /* ---- sending and receiving */
@@ -271,7 +273,7 @@ static bool send_to(struct hf__redlock *s, int member,
         hf__peer_advance(&m->peer, POLLIN); /* what it said before that */
         take(s, member);
     }
-    hf__member_settle(s, member);
+    settle(s, member);
     return m->is_in || resp->has_sent;
 }
 
@@ -311,7 +313,7 @@ bool hf__round_turn(struct hf__redlock *s, hf__time until)
     }
     for (int i = 0; i < s->n; i++) {
         take(s, i);
-        hf__member_settle(s, i);
+        settle(s, i);
     }
     return true;
 }

@@ -63,9 +63,6 @@ void hf__durability_tell(const struct hf__redlock *s,
 /* Begin to connect. Looks names up, which may block, only if no majority counts
  * without this member. */
 void hf__member_start(struct hf__redlock *s, int member);
-/* Handle a change of its connection: judge one that has connected, note the end
- * of one that is dead. */
-void hf__member_settle(struct hf__redlock *s, int member);
 /* Do its answers count now? */
 bool hf__member_counts(const struct hf__redlock_member *m, hf__time now);
 /* True if one of those members is still connecting. */
