@@ -97,7 +97,7 @@ static void tell_if(struct findings *f, const char *name, const char *value,
     tell(f, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
 }
 
-/* ---- asking */
+/* ---- reading the facts */
 
 static void note(struct findings *f, int fact, const char *text, size_t length)
 {

@@ -44,7 +44,7 @@ static int refuse(struct hf__peer *p, int status, const char *why)
     return hf__fail(&p->err, status, "%s: %s", p->target.shown, why);
 }
 
-/* ---- asking */
+/* ---- commands */
 
 static void ask(struct hf__peer *p, enum handshake what,
                 const char *const words[])
@@ -231,7 +231,7 @@ static void copy(char *to, size_t size, const char *text)
     }
 }
 
-/* ---- judging it */
+/* ---- is the server fit? */
 
 static int refused(struct hf__peer *p, enum handshake what,
                    const redisReply *reply)

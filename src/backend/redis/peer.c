@@ -22,7 +22,7 @@ void hf__peer_init(struct hf__peer *p)
     hf__resp_init(&p->resp);
 }
 
-/* It had the password. */
+/* The buffer had the password. */
 static void wipe_handshake(struct hf__peer *p)
 {
     if (p->resp.out.at != NULL) {
@@ -209,7 +209,7 @@ void hf__peer_advance(struct hf__peer *p, short events)
             wipe_handshake(p);
         }
         take_handshake(p);
-        /* It may have queued more commands. */
+        /* The handshake may have queued more commands. */
         if (p->state == HF__PEER_HANDSHAKE && !p->resp.is_dead) {
             (void)hf__resp_flush(&p->resp);
         }

@@ -34,7 +34,7 @@
 /* Time for a Sentinel to answer a listener. */
 #define ANSWER_MS 2000
 
-/* ---- asking */
+/* ---- asking the Sentinels */
 
 static int start_all(struct hf__redis *s, hf_error *err)
 {

@@ -77,7 +77,7 @@ static int take_address(struct hf__peer *p, const redisReply *reply)
     return HF_OK;
 }
 
-/* It does not know the service: report those that it knows. */
+/* The Sentinel does not know the service: report those that it knows. */
 static int take_names(struct hf__peer *p, const redisReply *reply)
 {
     char names[200] = "";

@@ -38,7 +38,7 @@ struct hf__subscriptions {
     bool with_text[2];   /* send the text of SUBSCRIBE, UNSUBSCRIBE: the server
                             lacked it */
     int acks;            /* outstanding replies that only acknowledge */
-    bool owes_batch;     /* then comes one that has all other replies */
+    bool owes_batch;     /* then one reply that has all others */
     bool is_apart; /* the batch did not begin; each command has its own reply */
     bool is_discarded; /* the batch will not run: */
     int refusal;       /* why */

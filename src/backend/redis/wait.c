@@ -103,8 +103,8 @@ static bool is_shared(const struct hf__subscriptions *p,
     return false;
 }
 
-/* It was woken and its caller told. Its claim is now being tried, or was given
- * up, and then others must be woken in its place. */
+/* The watch was woken and its caller told. The claim is now being tried, or was
+ * given up, and then others must be woken in its place. */
 static bool lingers(const struct hf__subscription *a)
 {
     return !a->is_wanted && !a->is_leaving && a->was_told && a->was_woken;
@@ -429,7 +429,7 @@ int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     return r == HF_OK ? HF_OK : tell_dead(s, err);
 }
 
-/* What is sent now need not arrive: if it does not, the server passes over the
+/* These commands need not arrive: if they do not, the server passes over the
  * waiters that it cannot reach. */
 void hf__redis_wait_fini(struct hf__redis *s)
 {

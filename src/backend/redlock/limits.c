@@ -53,7 +53,6 @@ static int refuse_long(const struct hf__redlock *s, const struct hf__op *op)
         s->longest_ms);
 }
 
-/* Whose answers count for it. */
 unsigned hf__redlock_counting(const struct hf__redlock *s,
                               const struct hf__op *op)
 {

@@ -206,7 +206,7 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
     int64_t silent_ms = hf__between_ns(m->silent_from, now) / HF__MS;
 
     if (m->is_in && m->n_pending > 0 && silent_ms >= SILENT_MS) {
-        hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped to answer");
+        hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped answering");
         settle(s, member);
         m->retry_at = hf__after_ms(now, RETRY_FIRST_MS);
     } else if (is_due(m) && silent_ms >= CONNECT_MS) {

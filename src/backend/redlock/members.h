@@ -44,8 +44,8 @@ void hf__durability_judge(struct hf__redlock_member *m);
 /* From then on, no grant that it may have forgotten still runs. */
 hf__time hf__durability_counts_at(const struct hf__redlock *s,
                                   const struct hf__redlock_member *m);
-/* It has no mark where others have one: it was emptied, or the group is new and
- * another client is marking it right now. */
+/* True if this member has no mark, but others do: it was emptied, or the group
+ * is new and another client is marking it right now. */
 bool hf__durability_may_be_marked(const struct hf__redlock *s, int member);
 /* Mark the members without a mark, once a majority is connected. True: some
  * were marked. */

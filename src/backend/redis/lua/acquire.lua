@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- ACQUIRE: one attempt. ARGV: token, lease, whose, the client's mark, and, as
--- far as they are not these: the fence that a quorum would like (0), keeping
--- (0), mode ('x'), slots (0), queueing ('never'; 'behind' what is shared,
--- 'always').
--- The fence · {'ok', fence, slot} · {'busy', is_queued, name} ·
--- {'misfit', slots held} · {'void'}: it was given back. The fence is negative
--- if this takes over what nobody gave back.
+-- ACQUIRE: one attempt. ARGV: token, lease, owner as JSON, the client's mark
+-- and, as far as they differ from these defaults: the fence that a quorum
+-- proposes (0), how long to keep the name after the grant (0), mode ('x'),
+-- slots (0), queueing ('never'; 'behind' shared grants, 'always').
+-- Replies: the fence · {'ok', fence, slot} · {'busy', is_queued, name} ·
+-- {'misfit', slots held} · {'void'}: the token was given back. The fence is
+-- negative if the claim takes over a grant that was not given back.
 -- many
 
 local token, whose, client = ARGV[1], ARGV[3], ARGV[4] or ''
@@ -20,15 +20,16 @@ end
 -- include: seize.lua
 
 if is_held and owner == token then
-    -- The same grant once more.
+    -- The same attempt again: the grant is renewed.
     local since = call('HGET', KEYS[1], 'acquired')
     seize(token, lease, keeping, whose, since or '0')
     return fence
 end
--- A quorum's attempt may come to nothing, and be undone by release.lua: what is
--- kept is the fence that it gave, and whose the name was before, by which fence.
--- Behind that the same of the attempt before, if nobody has ended that one yet:
--- it may be undone later. One by the same token is the same attempt.
+-- A quorum's attempt may fail elsewhere and be undone by release.lua. So the
+-- field `was` has the fence that it gave, then the fence and the owner before
+-- it. Behind that it has the same of the attempt before, if that is still open,
+-- for it may be undone later. An attempt with the same token is the same
+-- attempt.
 local PAST = 400 -- bytes: of some five attempts
 local function keep_past(its_fence, its_owner)
     local was = its_owner and call('HGET', KEYS[1], 'was') or ''
@@ -75,8 +76,9 @@ if mine and not mine.broken and mine.expires > now then
     return {'ok', mine.fence, mine.slot}
 end
 
--- Grants whose lease is over, from now on nobody can learn of them; tickets
--- whose claim is gone for good. True if nobody gave back one of another's.
+-- Deletes grants whose lease is over, of which nobody can learn from now on,
+-- and tickets whose claim is gone for good. True if another token's grant was
+-- not given back.
 local function forget()
     local is_left = false
     for its_token, g in pairs(at.grants) do
@@ -116,7 +118,7 @@ local function grant_beside(slot)
     retain(KEYS[4], lease)
 end
 
--- What the last grant left in the record, and is over with this one.
+-- Deletes what the last grant left in the record and this one makes obsolete.
 local function clear()
     if offer then
         call('HDEL', KEYS[1], 'offer', 'offer_until')
@@ -169,7 +171,7 @@ local function leaves_ticket()
     return false
 end
 
--- Behind all who are there, also if the clock was set back.
+-- Goes behind all other tickets, even if the clock was set back.
 local function add_ticket()
     local last = call('ZRANGE', KEYS[3], '-1', '-1', 'WITHSCORES')[2]
     local place = last and tonumber(last) >= now and tonumber(last) + 1 or now

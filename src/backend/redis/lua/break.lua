@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- BREAK: the grant of that fence, or all, or a keeping, ends. ARGV: '', fence
--- or 0, the fence that a quorum would like next or 0.
--- {'ok', fence, name or the grant as it was} · {'conflict', name}
+-- BREAK: ends the grant with that fence, or all grants, or a keeping. ARGV: '',
+-- fence or 0, the fence that a quorum proposes for the next grant or 0.
+-- Replies: {'ok', fence, the name or the grant as it was} · {'conflict', name}
 
 -- include: seize.lua
 -- include: free.lua

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
 -- CELL: a value with a version, see cell.h. KEYS[1] is a hash that never
 -- expires: version, writer (the token of the last change) and value, which a
--- tombstone has not. ARGV: 'get' · 'put' or 'delete', token, the version to be
--- replaced, '1' if replicas are waited for, value · 'collect', how long it is
--- to be idle.
--- {'ok' or 'conflict', version, writer, the value's length, of a get itself} ·
--- {'ok', how many were deleted: 0 or 1, 0}
+-- tombstone lacks. ARGV: 'get' · 'put' or 'delete', token, the version to be
+-- replaced, '1' if replicas are waited for, value · 'collect', how long it must
+-- have been idle.
+-- Replies: {'ok' or 'conflict', version, writer, the value's length, for a get
+-- the value itself} · {'ok', how many were deleted: 0 or 1, 0}
 -- no record
 
 local LONGEST = 65536 -- HF__CELL_MAX
 local what, token = ARGV[1], ARGV[2]
--- Below 2^53, also the one after it.
+-- The version, and the next one, must stay below 2^53.
 local LAST = what == 'get' and 9007199254740991 or 9007199254740990
 
 local found = redis.pcall('HMGET', KEYS[1], 'version', 'writer', 'value')
@@ -26,7 +26,7 @@ local function is_sound()
            not (value and #value > LONGEST)
 end
 
--- One that somebody has set to expire would take its version along.
+-- A cell that somebody has set to expire would lose its version.
 local function expires()
     return what ~= 'get' and call('PTTL', KEYS[1]) >= 0
 end
@@ -58,11 +58,11 @@ if not is_applied and version ~= tonumber(ARGV[3]) then
     return tell('conflict')
 end
 if is_applied or what == 'delete' then
-    -- Goes through when memory is full, and so does what comes after it.
+    -- Works when memory is full, and so do the commands after it.
     call('HDEL', KEYS[1], '')
 end
 if is_applied then
-    -- Once more, for WAIT tells of what this connection wrote.
+    -- Write it again, for WAIT is about what this connection wrote.
     call('HSET', KEYS[1], 'writer', writer)
     return tell('ok')
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- COLLECT: delete the name if nobody has held it for so long, nobody waits, and
--- the clock has passed its fence, so that the next one is higher. ARGV: '',
--- how long.
--- {'ok', how many were deleted: 0 or 1, how many of these had expired}
+-- COLLECT: deletes the name if nobody has held it for that long, nobody waits,
+-- and the clock has passed its fence, so that the next fence is higher. ARGV:
+-- '', how long.
+-- Replies: {'ok', how many were deleted: 0 or 1, how many of these had expired}
 
 -- include: compatibility.lua
 
@@ -17,7 +17,8 @@ for _, g in pairs(at.grants) do
         since = g.expires
     end
 end
--- Who comes back finds its place for a while; who sleeps looks now and then.
+-- A ticket stays for a while for a claim that returns; sleeping waiters look
+-- from time to time.
 for _, t in pairs(at.tickets) do
     is_awaited = is_awaited or t.seen + KEEP > now
 end

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Those at a name and the rule by which claims enter, which is compatibility.c's.
--- Stands behind common.lua, in scripts that need it and where they do.
+-- The grants and tickets at a name, and the rule by which claims enter, which
+-- is that of compatibility.c. Included behind common.lua, where a script needs
+-- it.
 --
--- KEYS[3] is a sorted set, the tokens in line by arrival. KEYS[4] is a hash:
+-- KEYS[3] is a sorted set, the queued tokens by arrival. KEYS[4] is a hash:
 --   TOKEN     a grant beside others: lock_mode, slots, slot, fence, end of the
---             lease, acquired, broken, owner as JSON. It stays when
---             it is over, until a later grant, so that its owner hears why
+--             lease, acquired, broken, owner as JSON. It stays when it is over
+--             until a later grant, so that its owner can learn why
 --   t TOKEN   a ticket: lock_mode, slots, since, client, owner
 --   s TOKEN   when the ticket was last asked for
--- Manners are 'x' (exclusive), 's' (shared), 'n' (slots).
+-- Modes are 'x' (exclusive), 's' (shared), 'n' (slots).
 
 -- include: keep.lua
 
@@ -46,8 +47,9 @@ local function read_ticket(at, token, text, seen)
     end
 end
 
--- In their order those who wait, and who asks. `passed` are the others, also
--- those who have lost their place with KEYS[3].
+-- at.line gets the live tickets in queue order, and the asking token's;
+-- at.passed gets the others, also those that lost their place together with
+-- KEYS[3].
 local function read_line(at, facts, seen)
     for token, text in pairs(facts) do
         read_ticket(at, token, text, seen[token])
@@ -88,9 +90,9 @@ local function read_participants(at)
     end
 end
 
--- All who are at the name: holders and grants (also those that are over) and
--- line and tickets (also those that are passed over). Of what is in the record,
--- as the script's variables have it.
+-- Reads everything at the name: holders and grants (also those that are over),
+-- queue and tickets (also those that are passed over). What the record has is
+-- taken from the script's variables.
 local function look()
     local at = {holders = {}, grants = {}, line = {}, tickets = {}, passed = {}}
     is_held = owner and expires > now
@@ -112,13 +114,13 @@ end
 
 -- ---- the rule
 
--- Could the two be granted at the same time? As hf__manners_agree().
+-- Can the two be granted at the same time? As hf__lock_modes_compatible().
 local function agree(a_mode, a_slots, b_mode, b_slots)
     return a_mode == b_mode and a_mode ~= 'x' and
            (a_mode == 's' or a_slots == b_slots)
 end
 
--- The lowest free slot once `before` others have had theirs; nil: none.
+-- The lowest slot that is free after `before` others get theirs; nil: none.
 local function slot_left(at, token, slots, before)
     local taken, lowest = {}, nil
     for _, g in ipairs(at.holders) do
@@ -138,7 +140,7 @@ local function slot_left(at, token, slots, before)
     return nil
 end
 
--- As pass_holders(): nil, or what is in the way.
+-- As pass_holders(): nil, or why it cannot enter.
 local function held_up(at, token, mode, slots)
     for _, g in ipairs(at.holders) do
         if g.token ~= token and not agree(g.mode, g.slots, mode, slots) then
@@ -155,7 +157,7 @@ local function held_up(at, token, mode, slots)
 end
 
 -- As hf__may_enter(): 'open' and the slot (or −1), 'held', 'promised', or
--- 'misfit' and of how many slots.
+-- 'misfit' and the number of slots that are held.
 local function may_enter(at, token, mode, slots)
     local entry, slot = held_up(at, token, mode, slots)
     local before = 0
@@ -180,7 +182,7 @@ end
 
 -- ---- changing
 
--- There is nobody beside another or in line any more: the field goes.
+-- Deletes the field `crowd` if there are no shared grants and tickets any more.
 local function tidy()
     if crowd and call('EXISTS', KEYS[4]) == 0 then
         call('DEL', KEYS[3])
@@ -189,8 +191,8 @@ local function tidy()
     end
 end
 
--- Somebody deleted the record and not those beside one another: before anything
--- else is written there is one again, after look().
+-- If somebody deleted the record but not KEYS[4], writes the record again,
+-- before anything else is written. Call after look().
 local function restore()
     if crowd and not is_there and
        not redis.pcall('HMSET', KEYS[1], 'fence', S(fence), 'crowd', '1',
@@ -206,7 +208,7 @@ local function put_grant(g)
          g.who}, ' '))
 end
 
--- Somebody asked for it, or waits with it, at that time.
+-- Notes when the ticket's claim was last asked for, or waited.
 local function touch_ticket(token, seen)
     call('HSET', KEYS[4], 's' .. token, S(seen))
     for _, key in ipairs({KEYS[1], KEYS[3], KEYS[4]}) do
@@ -216,7 +218,7 @@ local function touch_ticket(token, seen)
     end
 end
 
--- It counts no more until it is asked for; it stays.
+-- Passes the ticket over until it is asked for again; it stays in the queue.
 local function mark_gone(t)
     t.seen = now - PATIENCE
     touch_ticket(t.token, t.seen)
@@ -227,9 +229,9 @@ local function drop_ticket(token)
     return call('ZREM', KEYS[3], token) == 1
 end
 
--- ---- telling
+-- ---- replies
 
--- Behind what was said of it, whose it is.
+-- Appends the owner.
 local function tell_owner(told, json)
     local is_read, who = pcall(cjson.decode, json)
     if not is_read or type(who) ~= 'table' then
@@ -242,7 +244,7 @@ local function tell_owner(told, json)
 end
 
 -- State, fence, µs left, mode, slots, slot, token, acquired, label, host,
--- thread, note, pid. What nobody has ends behind the µs.
+-- thread, note, pid. For a name that nobody holds it ends after the µs.
 local function tell_grant(g, its_fence)
     local since, who = g.since, g.who
     if g.mode == 'x' then
@@ -252,7 +254,7 @@ local function tell_grant(g, its_fence)
                        g.slot, g.token, tonumber(since or 0) or 0}, who or '')
 end
 
--- The name: of several the holder whose lease ends first.
+-- The reply about the name: of several holders, the one whose lease ends first.
 local function tell_name(at)
     local first = at.holders[1]
     for _, g in ipairs(at.holders) do
@@ -277,7 +279,7 @@ local function tell_name(at)
     return {is_there and 'free' or 'none', top > fence and top or fence, 0}
 end
 
--- The token does not own the name: why, as far as is known.
+-- The reply if the token does not own the name: why, as far as is known.
 local function lost(at)
     local g = at.grants[ARGV[1]]
     local why = ''

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Whose a name was. It stands behind common.lua, in scripts that need it.
+-- Ends an exclusive grant. Included behind common.lua, where a script needs it.
 
--- The name is nobody's alone, as of now. A server whose memory is full lets
--- what deletes through, and what a script writes after that.
+-- From now on nobody holds the name exclusively. A server whose memory is full
+-- still runs commands that delete, and what a script writes after them.
 local function set_free()
     local done = redis.pcall(SET, KEYS[1], 'token', '', 'expires', stamp)
     if type(done) == 'table' and done.err then

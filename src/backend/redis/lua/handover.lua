@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- HANDOVER: from the token to the next, unless it has company or others stand
--- in line. ARGV: token, lease, keeping, the next token, whose.
--- The fence · {'busy', 0, name}, also if the next was given back already ·
--- {'lost', why, fence of the last that was broken, name}
+-- HANDOVER: from the token to the next one, unless other grants are beside it
+-- or other tickets are queued. ARGV: token, lease, keeping, the next token,
+-- owner as JSON.
+-- Replies: the fence · {'busy', 0, name}, also if the next token was given back
+-- already · {'lost', why, fence of the last that was broken, name}
 
 local heir = ARGV[4]
 local is_over = is_void(heir)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- INSPECT: who is at the name. ARGV: '', '1' if all are to be told of.
--- {'ok', name, holders by slot and age …, those in line …}
+-- INSPECT: the holders and the queue of the name. ARGV: '', '1' to list all.
+-- Replies: {'ok', name, holders by slot and age …, tickets in queue order …}
 
 -- include: compatibility.lua
 

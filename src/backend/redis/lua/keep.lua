@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- What is kept beside the grant, and how long all is. It stands behind
--- common.lua, in scripts that need it and where they do.
+-- The tombstones beside the grant, and how long keys live. Included behind
+-- common.lua, where a script needs it.
 
--- A key lives as long as what is in it, and a day; so does the record once the
--- clock has passed its fence, for without it the next fence is the clock's.
+-- A key lives as long as what is in it, and a day. The record lives at least
+-- until the clock has passed its fence: without it the next fence is the
+-- clock's.
 local function retain(key, us)
     if key == KEYS[1] and fence - now > us then
         us = fence - now
@@ -14,9 +15,10 @@ local function retain(key, us)
     end
 end
 
--- Tokens that were given back and may not have the name any more, each with
--- the time until which this is remembered, are the field `void`: a claim may
--- be under way that arrives after that. All of them that count, but one:
+-- The field `void` has tombstones: tokens that were given back and may not get
+-- the name any more, each with the time until which it is kept, because a claim
+-- may still be under way. Returns all that are still valid, except for one
+-- token's.
 local function read_void(but)
     local list = {}
     for token, till in string.gmatch(void or '', '(%x+):(%d+)') do
@@ -27,8 +29,8 @@ local function read_void(but)
     return list
 end
 
--- The number of claims in doubt within ten minutes, of one name, has a bound:
--- those that are remembered for the shortest time go first.
+-- The number of tombstones of a name is limited, since they last for ten
+-- minutes: those that end first are dropped first.
 local VOIDS = 1024
 local function make_room(list)
     while #list >= VOIDS do

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Several operations of one kind as one step of the server, but each as if it
--- were alone: what one fails by is its own reply.
+-- Several operations of one kind as one step of the server, each as if it were
+-- alone: its error is its own reply.
 --
--- KEYS are four for each. ARGV: for each its token, and before that, if other
--- arguments are not those of the operation before, a word that has a letter for
--- each that is new ('B' the second …) behind a '!', and these. One that is
--- empty is not given.
--- An array of their replies.
+-- KEYS are four for each operation. ARGV: for each its token. Before a token,
+-- if other arguments differ from those of the operation before, come '!' and a
+-- letter for each that differs ('B' for the second …), as one word, and then
+-- these arguments. An empty one is not given.
+-- Replies: an array of the operations' replies.
 
--- Ends of leases come again with the next operation.
+-- Ends of leases are often the same in the next operation.
 local texts = {}
 local function text_of(n)
     local text = texts[n]
@@ -25,7 +25,7 @@ end
 local keys, args, replies = {}, {}, {}
 local byte = string.byte
 
--- Where the token stands, having taken what is new.
+-- Reads the arguments that differ; returns the index of the token.
 local function take_new(at)
     local new = ARGV[at]
     for i = 2, #new do
@@ -35,7 +35,7 @@ local function take_new(at)
     return at + #new
 end
 
--- Before Redis 7 an error is a text.
+-- Before Redis 7 an error is a string.
 local function as_reply(failure)
     if type(failure) == 'table' then
         return {err = failure.err}

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- RAISE: the grant's fence is at least so much, and unlike those of others at
--- the name. ARGV: token, fence.
--- {'ok', fence} · {'lost', why, fence of the last that was broken, name}
+-- RAISE: makes the grant's fence at least that high, and different from those
+-- of other grants at the name. ARGV: token, fence.
+-- Replies: {'ok', fence} · {'lost', why, fence of the last that was broken,
+-- name}
 
 local given = tonumber(ARGV[2])
 

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- The name's record, as an operation finds it. It stands behind common.lua, in
+-- The name's record, as an operation finds it. It comes behind common.lua in
 -- every script; in those for several operations once, run for each.
 --
--- KEYS: 1 the record, a hash; 2 those who sleep, see wake.lua; 3 the line and
--- 4 those beside one another, see compatibility.lua. ARGV[1] is the token that asks, or
--- ''. Of the record what every name has is read; its field `more` says that
--- there may be others, `crowd` among them that there may be a 3 or a 4. So a
--- name that one holds alone costs one short read. A reply to its claims is the
--- fence and no more, for an array costs the server as much as a command.
--- Where there is no record, it is looked whether there is a 4: of a name's keys
--- somebody may have deleted one.
+-- KEYS: 1 the record, a hash; 2 the sleeping waiters, see wake.lua; 3 the queue
+-- and 4 grants beside one another, see compatibility.lua. ARGV[1] is the asking
+-- token, or ''. Only the fields that every name has are read; the field `more`
+-- says that there may be others, and `crowd` among them that keys 3 and 4 may
+-- exist. So a name with a single holder costs one short read. The reply to its
+-- claims is only the fence, for an array costs the server as much as a command.
+-- Without a record it is checked whether key 4 exists: somebody may have
+-- deleted one of a name's keys.
 
 local found = redis.pcall('HMGET', KEYS[1], 'token', 'fence', 'expires', 'keep',
     'more')
@@ -46,10 +46,11 @@ end
 if owner == '' then
     owner = false
 end
--- Given back: the token may not have the name any more, see keep.lua.
+-- Does the token have a tombstone, so that it may not get the name? See
+-- keep.lua.
 local function is_void(token)
     return void and
            tonumber(string.match(void, token .. ':(%d+)') or 0) > now
 end
--- By one alone.
+-- Held exclusively.
 local is_held = owner and expires > now

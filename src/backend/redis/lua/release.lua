@@ -1,24 +1,25 @@
 -- SPDX-License-Identifier: MIT
--- RELEASE: what is the token's is nobody's any more, and its ticket goes. ARGV:
--- token, the fence of its grant or 0, '1' if this reopens what it keeps and, if
--- they are, '1' of a quorum's member, '1' if a claim of this token may still be
--- under way, '1' if nobody was ever told of its grant.
--- The fence · {'ok', fence} · {'lost', why, fence of the last that was broken,
--- name}
+-- RELEASE: ends the token's grant, and its ticket. ARGV: token, the fence of
+-- its grant or 0, '1' to end a keeping, too, and, if they are '1': of a
+-- quorum's member, a claim of this token may still be under way, nobody was
+-- ever told of its grant.
+-- Replies: the fence · {'ok', fence} · {'lost', why, fence of the last that was
+-- broken, name}
 -- many
 
 local token, given, reopens = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local is_member, is_unsure = ARGV[4] == '1', ARGV[5] == '1'
 local is_ours = owner == token
--- A renewal of a quorum's that is late would make the grant anew, but not where
--- the record shows that it is over.
+-- A late renewal of a quorum would recreate this grant unless the record shows
+-- that it has ended.
 local shows = is_ours and given >= fence
 
 -- include: free.lua
 
--- All is as before it, so that the grant which had this name then, or still
--- has it elsewhere, may be made anew by its renewals; but fences rise. Not if
--- the fence was raised since.
+-- Restores the record as it was before this grant, so that renewals can
+-- recreate the grant that the name had then, or still has at other members; but
+-- the highest fence is kept in `top`. Does nothing if the fence was raised
+-- since.
 local function undo()
     local gave, its_fence, its_owner, before = string.match(
         call('HGET', KEYS[1], 'was') or '', '^(%d+) (%d+) (%x*);?(.*)$')
@@ -54,7 +55,8 @@ end
 -- include: compatibility.lua
 -- include: wake.lua
 
--- What of this token is still under way must not have the name.
+-- Leaves a tombstone: commands of this token that are under way must not get
+-- the name.
 local function bury(us)
     local list = read_void(token)
     make_room(list)
@@ -83,7 +85,7 @@ elseif is_unsure then
     bury(600000000)
 end
 if is_member and not is_ours then
-    -- Nor is it made this token's again by what is undone.
+    -- An undo must not restore this token as the owner, either.
     local was = call('HGET', KEYS[1], 'was') or ''
     if string.find(was, token, 1, true) then
         call('HSET', KEYS[1], 'was', (string.gsub(was, token, '')))

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- RENEW: a lease that runs, anew. ARGV: token, lease and, of a quorum's member,
--- the fence of our grant, '1' if it is ours again where nobody has it (the
--- majority says that it is).
--- The fence · {'ok', fence, slot} ·
--- {'lost', why, fence of the last that was broken, name}
+-- RENEW: extends a lease that runs. ARGV: token, lease and, for a quorum's
+-- member, the fence of our grant, and '1' to recreate the grant if nobody has
+-- the name (a majority says that it is ours).
+-- Replies: the fence · {'ok', fence, slot} · {'lost', why, fence of the last
+-- that was broken, name}
 -- many
 
 local token, lease = ARGV[1], tonumber(ARGV[2])
 
 if is_held and owner == token then
-    -- In this order: a server whose memory is full lets PEXPIRE through, and
-    -- what a script writes after it.
+    -- In this order: a server whose memory is full still runs PEXPIRE, and what
+    -- a script writes after it.
     local longest = keep > now + lease and keep - now or lease
     longest = fence - now > longest and fence - now or longest
     call('PEXPIRE', KEYS[1], text_of(math.ceil(longest / 1000) + DAY))
@@ -32,8 +32,8 @@ if mine and not mine.broken and mine.expires > now then
     return {'ok', mine.fence, mine.slot}
 end
 
--- A record that has our fence and not our token is of a grant that was
--- released: this renewal is late.
+-- A record with our fence but not our token is of a grant that was released:
+-- then this renewal is late.
 local ours = tonumber(ARGV[3])
 if ARGV[4] == '1' and #at.holders == 0 and not mine and
    (fence < ours or (fence == ours and owner == token)) and

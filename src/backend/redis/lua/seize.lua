@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Whose a name is. It stands behind common.lua, in scripts that need it.
+-- Grants a name exclusively. Included behind common.lua, where a script needs
+-- it.
 
 local FENCE_END = 9007199254740992
 
--- As hf__fence_after(). A quorum's members are to give the same, so one takes
--- its proposal, unless that is far from the clock.
+-- As hf__fence_after(). A quorum's members should give the same fence, so its
+-- proposal is accepted unless it is far from the clock.
 local function next_fence(proposal)
     local highest = top > fence and top or fence
     local after = highest + 1
@@ -20,7 +21,8 @@ local function next_fence(proposal)
     return after
 end
 
--- From now on the name is the token's, alone, with `fence`; `whose` is JSON.
+-- Grants the name to the token alone, with `fence`; `whose` is the owner as
+-- JSON.
 local function seize(token, lease, keeping, whose, since)
     local longest = lease > keeping and lease or keeping
     longest = fence - now > longest and fence - now or longest

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- A waiter looks, and if it has to wait is put among those who sleep. ARGV: its
--- ticket or '', the client's mark, how it wants the name ('x', 's', or of how
--- many slots one), '1' if it listens. What it saw before does not matter: where
--- many want a name that is never held for long, nobody would come to sleep.
--- {'look', is_offered}: it may enter, or what it waits with is gone ·
--- {'wait', µs, at most, or -1}
+-- SUBSCRIBE: a waiter looks and, if it has to wait, becomes a sleeping waiter.
+-- ARGV: its ticket or '', the client's mark, the lock mode ('x', 's', or the
+-- number of slots), '1' if it listens. What the waiter saw before is ignored:
+-- otherwise none would come to sleep where many want a name that is never held
+-- for long.
+-- Replies: {'look', is_offered}: it may enter, or its ticket is gone · {'wait',
+-- µs, at most, or -1}
 
 local ticket, client, kind = ARGV[1], ARGV[2], ARGV[3]
 local listens = ARGV[4] == '1'
@@ -18,7 +19,7 @@ local function go()
     return {'look', (offer == client and offered > now) and 1 or 0}
 end
 
--- Without memory for it, it looks again after a while all the same.
+-- Without memory for it, the waiter still looks again after a while.
 local function enter()
     if ticket == '' and listens then
         redis.pcall('ZADD', KEYS[2], 'NX', S(now), client .. kind)
@@ -52,8 +53,8 @@ if ticket ~= '' then
     touch_ticket(ticket, now)
 end
 
--- A holder's lease ends, or whoever is before it in line has not been heard of
--- for long.
+-- µs until a holder's lease ends, or until a ticket ahead in the queue was
+-- silent for `after`; -1: there is none.
 local function soonest(list, field, after)
     local first
     for _, one in ipairs(list) do
@@ -86,7 +87,8 @@ if is_offered then
     return stay(offered - now)
 end
 if entry == 'open' and ticket == '' and listens then
-    -- A lease ended, and nobody was told: who has slept longest goes first.
+    -- A lease ended and nobody was told: the waiter that has slept longest goes
+    -- first.
     here = client
     enter()
     if not (offer == client and offered > now) then

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Nobody of a client waits for the name any more in that lock_mode. If it was
--- woken, somebody else is in its place, unless the name was taken since; not
--- the client itself, which does not listen while it says so, and looks at what
--- else of it waits for the name. ARGV: '', the client's mark, how it wanted the
--- name, '1' if it was woken.
--- {'ok'}
+-- UNSUBSCRIBE: no claim of the client waits for the name in that lock mode any
+-- more. If the client was woken, another one is woken in its place, unless the
+-- name was taken since; not the client itself, which does not listen while it
+-- sends this, and looks again for its other claims on the name. ARGV: '', the
+-- client's mark, the lock mode as in subscribe.lua, '1' if it was woken.
+-- Replies: {'ok'}
 
 local client, kind = ARGV[2], ARGV[3]
 local is_woken = ARGV[4] == '1'

@@ -1,25 +1,26 @@
 -- SPDX-License-Identifier: MIT
--- Telling those who wait. It stands behind compatibility.lua, in scripts by which a
--- name may become free.
+-- Wakes waiters. Included behind compatibility.lua, in scripts by which a name
+-- may become free.
 --
--- Who sleeps in no line is a member of KEYS[2], scored by when it came: the
--- client's mark (16 digits), then 'x', 's' or the number of its slots. A
--- message goes to the channel of a client, PREFIX;wake:MARK, and is what it is
--- for (of the member what is behind the mark; 't' and a token, for a ticket),
--- a space, and the name as stored. One whom no message reaches is gone.
+-- A waiter without a ticket is a member of KEYS[2], with the time when it came
+-- as its score: the client's mark (16 digits), then 'x', 's' or its number of
+-- slots. A message goes to the client's channel, PREFIX;wake:MARK. It has what
+-- is woken (the member without the mark; or 't' and the token of a ticket), a
+-- space, and the name as stored. If a message reaches nobody, the waiter is
+-- gone.
 
 local OFFER = 300000 -- so long only the client that was woken may enter
 -- A ticket that was asked for since its client's last look but one is not gone,
--- though no message reaches it: its connection was lost, or it is about to
--- listen. Looks are 500 ms apart. Nor is one whose client still has to come to
--- listen for the first time.
+-- even if no message reaches it: its connection was lost, or it is about to
+-- listen. Looks are 500 ms apart. A ticket younger than YOUNG is not gone,
+-- either: its client may not have begun to listen.
 local FRESH = 600000
 local YOUNG = 1000000
 local SLEEPERS = 1000 -- looked at for one wake
 local here -- the mark of the client that asks: the reply tells it
 local is_leaving -- it does not want to be among the sleepers woken
 
--- How many it reached; nil if this user may not publish.
+-- Returns how many clients it reached; nil if this user may not publish.
 local function tell(client, what)
     if client == here then
         return 1
@@ -31,13 +32,13 @@ local function tell(client, what)
     return type(n) ~= 'table' and n or nil
 end
 
--- True: it was not heard of for a while, and can't be told.
+-- True if the ticket was silent for a while and no message reaches its client.
 local function is_gone(t, reached)
     return t.seen < now - FRESH and t.since < now - YOUNG and
            (reached or tell(t.client, 't' .. t.token)) == 0
 end
 
--- Those before that ticket, or all, who are gone: they are passed over.
+-- Passes over the tickets that are gone: those before `ticket`, or all.
 local function pass_over(at, ticket)
     local i = 1
     while at.line[i] and at.line[i].token ~= ticket do
@@ -49,7 +50,7 @@ local function pass_over(at, ticket)
     end
 end
 
--- Those in line who may enter now. True: somebody in it is to go first.
+-- Wakes the tickets that may enter now. True: some ticket is to go first.
 local function wake_line(at)
     local i = 1
     while at.line[i] do
@@ -73,8 +74,8 @@ local function offer_to(client)
          'more', '1')
 end
 
--- The first sleeper who may enter, and gets some time to do so; with it those
--- who may enter beside it.
+-- Wakes the first sleeping waiter that may enter, which gets some time to do
+-- so, and those that may enter beside it.
 local function wake_sleepers(at)
     local same, room = nil, SLEEPERS
     for _, s in ipairs(call('ZRANGE', KEYS[2], '0', S(SLEEPERS - 1))) do
@@ -102,7 +103,7 @@ local function wake_sleepers(at)
     end
 end
 
--- Of a name as it is now.
+-- `at` is what look() returned just now.
 local function wake(at)
     if is_there and not at.is_kept and not wake_line(at) then
         wake_sleepers(at)
