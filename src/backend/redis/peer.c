@@ -246,8 +246,8 @@ static bool is_polled(const struct hf__peer *p)
            p->state == HF__PEER_HANDSHAKE || p->state == HF__PEER_READY;
 }
 
-/* May the session sleep? False: it is interrupted and the grace is over. Else
- * limits *until_io to the grace that is left. */
+/* May the session sleep? False: it is interrupted and has no grace. During a
+ * grace, *until_io is limited to its end. */
 static bool may_sleep(struct hf__rest *rest, struct hf__head *head,
                       hf__time *until_io)
 {

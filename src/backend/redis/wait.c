@@ -127,8 +127,8 @@ static void forget(struct hf__subscriptions *p)
     p->n = kept;
 }
 
-/* Mark the watches that are not wanted for UNSUBSCRIBE; those whose caller was
- * told that they fired only if with_told. */
+/* Mark dropped watches for UNSUBSCRIBE; those whose caller was told that they
+ * fired only if with_told. */
 static void dismiss(struct hf__subscriptions *p, bool with_told)
 {
     for (int i = 0; i < p->n; i++) {

@@ -168,7 +168,7 @@ static void learn_margin(struct hf__redlock *s, const struct hf__vote *v)
     }
 }
 
-/* The other clock may have been ahead only for a while. */
+/* The clock that was ahead may be right again. */
 static void lower_margin(struct hf__redlock *s, const struct hf__vote *v)
 {
     if (v->op->kind == HF__OP_ACQUIRE && ++s->agreed >= MARGIN_GRANTS) {

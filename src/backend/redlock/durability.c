@@ -126,8 +126,9 @@ bool hf__durability_may_be_marked(const struct hf__redlock *s, int member)
 /*
  * If all members are connected and none was ever marked, the group is new:
  * nothing was granted, nothing is forgotten, and all are marked so. Otherwise a
- * member without a mark is marked as of now. A minority marks nobody: the group
- * may be new, with members still to come.
+ * member without a mark is marked as of now. While only a minority is
+ * connected, nobody is marked: the group may be new, with members still to
+ * come.
  */
 bool hf__durability_settle_all(struct hf__redlock *s)
 {

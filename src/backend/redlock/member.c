@@ -20,9 +20,9 @@
  * the commands that they belong to, and reach it in order. */
 #define SILENT_MS  2000
 #define CONNECT_MS 3000
-/* A client that only renews polls rarely: at most this much of the time since
- * its last poll counts as silence, and a connecting member then gets that long
- * for its next steps. */
+/* A client that only renews polls rarely: at most IDLE_MS of the time since its
+ * last poll counts as silence, and members that are connecting then get
+ * IDLE_TURNS_MS for their next steps. */
 #define IDLE_MS       500
 #define IDLE_TURNS_MS 50
 /* How long to wait for a member that is behind, but was heard just now. */

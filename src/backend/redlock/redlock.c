@@ -185,8 +185,8 @@ static void look_again(struct hf__redlock *s, hf__time deadline)
 }
 
 /* Whether the group is new is known only once all members have connected. They
- * are marked before anything is granted: a grant made earlier would not be
- * covered by the mark. */
+ * are marked before anything is granted: otherwise nobody could tell later that
+ * a member was emptied. */
 static void mark_all(struct hf__redlock *s, hf__time deadline)
 {
     hf__time until = until_part(deadline, ALL_MS, ALL_PART);

@@ -230,11 +230,11 @@ static int give_views(struct hf__vote *v)
 }
 
 /*
- * After an INSPECT that shows a held name on a majority: must its fence be
- * raised? v->raise.fence is at least what was told at the grant: of the
- * majority that has that much, `sure` members (told_fence()) have surely
- * answered. If fewer than a majority show the grant, a raise could not reach a
- * majority.
+ * After an INSPECT by which a majority shows a holder: must v->raise make its
+ * fence known? The fence to report, told_fence(), is at least the one told at
+ * the grant. It need not be raised if a majority has it already, as is always
+ * so when all members have answered. If fewer than a majority show the grant, a
+ * raise could not reach one.
  */
 static bool want_raise(struct hf__vote *v)
 {
