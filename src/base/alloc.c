@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory: the two functions behind every allocation, and the rule that they
- * may be replaced only while nothing is allocated (else a block would be
- * released by a stranger). Who may replace them when is the caller's to
- * promise; here it is only detected. Thread: any.
+ * Memory: the two functions behind every allocation, and the rule that they may
+ * be replaced only while nothing is allocated (else a block would be released
+ * by another allocator than its own). A replacement that comes too late is
+ * refused; that no other thread runs is the caller's promise. Thread: any.
  */
 #include "src/base/alloc.h"
 
@@ -39,11 +39,11 @@ void hf__alloc_wake(void)
 
 void *hf__resize(void *p, size_t size)
 {
-    /* Looked at before it is written, so that the line stays shared. */
+    /* Read before it is written, so that the cache line stays shared. */
     if (!atomic_load_explicit(&is_used, memory_order_relaxed)) {
         atomic_store(&is_used, true);
     }
-    /* realloc(p, 0) means something else on each system. */
+    /* realloc(p, 0) differs from system to system. */
     return resize_fn(p, size > 0 ? size : 1);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens when an invariant of ours does not hold: one line to standard
- * error and the end of the process. A lock that goes on after that may have
- * two holders. Written by write(2), so that it also works inside a signal
- * handler's caller and with stdio's lock held. Thread: any.
+ * A failed HF_ASSERT writes one line to standard error and aborts the process:
+ * a lock that went on after it might have two holders. It uses write(2), which
+ * also works in code that a signal handler calls and while stdio's lock is
+ * held. Thread: any.
  */
 #include "src/base/base.h"
 
@@ -21,7 +21,7 @@ void hf__assert_failed(const char *text, const char *file, int line)
     size_t length = strlen(message);
     message[length] = '\n';
     if (write(STDERR_FILENO, message, length + 1) < 0) {
-        /* Nobody hears it; the abort below still tells. */
+        /* Standard error can't be written; the abort below still reports. */
     }
     abort();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The six macros that every file may use, and no more. Nothing here knows
- * of locks, threads or stores.
+ * The six macros that every file may use. Nothing here knows of locks, threads
+ * or stores.
  */
 #ifndef HF_BASE_BASE_H
 #define HF_BASE_BASE_H
@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the modules of stores may use of the library; nothing else of ours is
- * seen from outside. A test compares the marks with what the modules need. */
+/* Marks internal functions that the modules of stores may call; no other
+ * internal symbol is exported. A test compares the marks with what the modules
+ * need. */
 #define HF_MODULE_API __attribute__((visibility("default")))
 
 /* Run fn(&variable) when the variable leaves its scope. */
@@ -40,7 +41,8 @@
     HF_AUTO(hf__mutex_unlock_auto)                                             \
     __attribute__((unused)) struct hf__mutex *scoped_lock_ = hf__mutex_hold(m)
 
-/* An invariant of ours; on in every build. Never for input, network or OOM. */
+/* Checks one of our own invariants, in every build. Never use it for input, the
+ * network or a lack of memory. */
 #define HF_ASSERT(condition)                                                   \
     ((condition) ? (void)0 : hf__assert_failed(#condition, __FILE__, __LINE__))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the identity of the boot clock. What follows from another one is
- * the stores' to say. Thread: any.
+ * Reads the identity of the boot clock. The stores decide what a change of it
+ * means. Thread: any.
  */
 #include "src/base/boot.h"
 
@@ -37,7 +37,8 @@ int hf__boot_read(char to[HF__BOOT_SIZE], hf_error *err)
                         "which leases from before a restart can't be told; "
                         "mount /proc");
     }
-    /* Without time namespaces (before Linux 5.6) there is one clock. */
+    /* Before Linux 5.6 there are no time namespaces: stat() fails, and the
+     * inode stays 0 for the one clock that there is. */
     (void)stat("/proc/self/ns/time", &st);
     (void)snprintf(to + HF__BOOT_ID_LENGTH, HF__BOOT_SIZE - HF__BOOT_ID_LENGTH,
                    ":%llu", (unsigned long long)st.st_ino);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which clock a point on CLOCK_BOOTTIME belongs to: that of one start of the
- * machine, as one time namespace sees it. Thread: any.
+ * The identity of CLOCK_BOOTTIME: the clock is another one after a restart of
+ * the machine and in another time namespace, and points in time of two of them
+ * can't be compared. Thread: any.
  */
 #ifndef HF_BASE_BOOT_H
 #define HF_BASE_BOOT_H
@@ -11,8 +12,9 @@
 #define HF__BOOT_ID_LENGTH 36
 #define HF__BOOT_SIZE      64
 
-/* Boot id ':' inode of the time namespace, zeros behind. HF_OK; HF_EUNSAFE:
- * it can't be told; HF_EUNAVAIL: not now. */
+/* Writes the boot id, ':' and the inode of the time namespace, padded with
+ * zeros. HF_OK; HF_EUNSAFE: /proc does not give the boot id; HF_EUNAVAIL: it
+ * can't be opened for now. */
 HF_MUST_CHECK int hf__boot_read(char to[HF__BOOT_SIZE], hf_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing durations. Units are each given once and in falling
- * order, so that a duration has one meaning at a glance; what range is
- * sensible is the caller's to say. Thread: any.
+ * Reads and writes durations. Each unit may be given once, and in falling
+ * order, so that a duration has one meaning at a glance. The caller checks the
+ * range. Thread: any.
  */
 #include "src/base/duration.h"
 
@@ -25,8 +25,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The whole number at *at, which is moved past it; −1 if there is none, and
- * never above MAX_MS + 1, which stands for "too many". */
+/* Reads the whole number at *at and moves *at past it. Gives −1 if there is
+ * none, and MAX_MS + 1 for every number above MAX_MS. */
 static int64_t read_number(const char **at)
 {
     int64_t value = 0;
@@ -43,7 +43,8 @@ static int64_t read_number(const char **at)
     return value;
 }
 
-/* The digits after the point, as milliseconds; what is finer is dropped. */
+/* Reads the digits after the point as milliseconds and drops what is finer. −1
+ * if there is no digit. */
 static int64_t read_fraction(const char **at)
 {
     int64_t ms = 0;
@@ -58,7 +59,7 @@ static int64_t read_fraction(const char **at)
     return ms;
 }
 
-/* The unit at *at, which is moved past it; N_UNITS if there is none. */
+/* Reads the unit at *at and moves *at past it; N_UNITS if there is none. */
 static size_t read_unit(const char **at)
 {
     size_t length = strspn(*at, "dhms");
@@ -82,7 +83,7 @@ static bool finish(int64_t ms, int64_t *ret_ms)
     return true;
 }
 
-/* value seconds, then the end or a fraction and the end. */
+/* Parses what follows `value` seconds: nothing, or a fraction. */
 static bool parse_bare(int64_t value, const char *at, int64_t *ret_ms)
 {
     int64_t fraction = 0;

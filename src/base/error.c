@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling the caller's hf_error: how much of it may be written when the
- * caller was built against another version, and that its text is clean UTF-8
- * on one line whatever went into it. What the sentence says is the failing
- * code's to decide. Thread: any.
+ * Fills the caller's hf_error: it writes no more than the caller's version has
+ * room for, and makes the text clean UTF-8 on one line, whatever went into it.
+ * The failing code chooses the sentence. Thread: any.
  */
 #include "src/base/error.h"
 
@@ -13,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Input is quoted in errors, and an error is printed on a terminal: what is
- * no character, or steers the terminal, becomes a question mark. */
+/* Errors quote input and are printed on terminals, so a byte that is not UTF-8
+ * and a control character become question marks. */
 static void clean(char *text)
 {
     size_t length = strlen(text);
@@ -43,7 +42,7 @@ void hf__error_copy(hf_error *dst, const hf_error *src)
     if (size > text_at) {
         memcpy((char *)dst + from, (const char *)src + from, size - from);
         char *text = (char *)dst + text_at;
-        /* Only a shorter text of an older caller is cut here. */
+        /* This cuts the text only if an older caller's is shorter. */
         text[size - text_at - 1] = '\0';
         text[hf__utf8_cut(text, size - text_at - 1)] = '\0';
     } else if (size >= offsetof(hf_error, sqlstate)) {
@@ -56,7 +55,7 @@ __attribute__((format(printf, 4, 0))) static int
 fail(hf_error *err, const hf_error *head, size_t size, const char *format,
      va_list args)
 {
-    /* Made apart from *err, whose own text may be among the arguments. */
+    /* Built in a copy, because err's own text may be among the arguments. */
     hf_error made = *head;
 
     if (err != NULL) {
@@ -96,7 +95,7 @@ int hf__fail_native(hf_error *err, int status, int native, const char *format,
     return status;
 }
 
-/* strerror_r() gives an int by POSIX and a text by GNU. */
+/* strerror_r() gives an int as POSIX has it and the text as GNU has it. */
 __attribute__((unused)) static const char *text_of_int(int r, char *buf,
                                                        size_t size)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling the caller's hf_error. The text is one sentence that names the
- * input and the remedy; it never holds a password or a token.
- * Thread: any.
+ * Fills the caller's hf_error. The text is one sentence that names the input
+ * and the remedy; it never holds a password or a token. Thread: any.
  */
 #ifndef HF_BASE_ERROR_H
 #define HF_BASE_ERROR_H
@@ -13,12 +12,12 @@
 HF_MODULE_API __attribute__((format(printf, 3, 4))) int
 hf__fail(hf_error *err, int status, const char *format, ...);
 
-/* The same with the store's own number, or errno. */
+/* As hf__fail(), and sets err->native: the store's own number, or errno. */
 HF_MODULE_API __attribute__((format(printf, 4, 5))) int
 hf__fail_native(hf_error *err, int status, int native, const char *format, ...);
 
-/* Copy src to the caller's dst, whose size may be an older one. Both may be
- * NULL. */
+/* Copy src to the caller's dst, which may have the size of an older version.
+ * Both may be NULL. */
 HF_MODULE_API void hf__error_copy(hf_error *dst, const hf_error *src);
 
 /* "No such file or directory", thread-safe, never NULL. buf ≥ 64 bytes. */

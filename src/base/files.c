@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts about files that several stores need. What a store makes of them,
- * and the sentences that say so, are its own. Thread: any.
+ * Facts about files that several stores need. Each store decides what follows
+ * from them and words its own errors. Thread: any.
  */
 #include "src/base/files.h"
 

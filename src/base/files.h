@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stores that live in files have in common: what kind of file system
- * a folder is on, what an errno means to a caller, and the list of overrides.
- * Thread: any.
+ * Shared by the stores that live in files: the kind of file system that a
+ * folder is on, the status for an errno, and the list of overrides. Thread:
+ * any.
  */
 #ifndef HF_BASE_FILES_H
 #define HF_BASE_FILES_H
@@ -12,13 +12,14 @@
 /* The name of a network file system by statfs()'s f_type, or NULL. Pure. */
 const char *hf__netfs_name(uint64_t f_type);
 
-/* Is something mounted right there? Kernels before 5.8 can't tell: false. */
+/* Is the path itself a mount point? Kernels before 5.8 can't tell: false. */
 bool hf__is_mount(const char *path);
 
-/* HF_EAUTH for EACCES and EPERM, HF_ENOMEM, else HF_EUNAVAIL. */
+/* Gives HF_EAUTH for EACCES and EPERM, HF_ENOMEM for ENOMEM, else
+ * HF_EUNAVAIL. */
 int hf__errno_status(int number);
 
-/* Is the word in the comma-separated list, as allow= has it? */
+/* Is the word in the comma-separated list, such as that of allow=? */
 HF_MODULE_API bool hf__is_allowed(const char *allow, const char *word);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fork handlers, the mutexes that they hold, and the register of
- * descriptors that a child must not keep: a bit for each descriptor number.
- * What a fork() holds, in this order: the mutex that forbids it, the one of the
- * list of the process's mutexes, these, and the register's. So the child
- * finds all of them free, and what they guard whole. Which descriptors matter
- * is for those who open them to say. Thread: any.
+ * descriptors that a child must not keep: a bit for each descriptor number. A
+ * fork() locks, in this order: the mutex that forbids forks, the mutex of the
+ * list of process mutexes, each process mutex, and the register's mutex. So the
+ * child finds all of them free and what they guard complete. The code that
+ * opens a descriptor decides whether to register it. Thread: any.
  */
 #include "src/base/fork.h"
 
@@ -22,7 +22,7 @@ static struct hf__mutex forbidding = HF__MUTEX_INIT;
 static struct hf__mutex listing = HF__MUTEX_INIT;
 static struct hf__process_mutex *process_mutexes; /* guarded by listing */
 static struct hf__mutex lock = HF__MUTEX_INIT;
-static unsigned char *bits; /* guarded by lock, as is the next */
+static unsigned char *bits; /* guarded by lock, as n_bytes is */
 static size_t n_bytes;
 static hf__once_flag watch_once = HF__ONCE_INIT;
 static bool is_watching;
@@ -59,12 +59,13 @@ static void after_fork_in_child(void)
         memset(bits, 0, n_bytes);
     }
     atomic_fetch_add(&generation, 1);
-    after_fork_in_parent(); /* the same are let go */
+    after_fork_in_parent(); /* unlocks the same mutexes */
 }
 
-/* Of what is registered last the handler runs first. An allocator's takes its
- * lock, behind which the owner of one of these mutexes may wait: so it has to
- * run after ours. Many register theirs at their first call. */
+/* The handler that was registered last runs first. An allocator's handler takes
+ * the allocator's lock, and a thread that holds one of our mutexes may be
+ * waiting for that lock: so ours must run before it. Many allocators register
+ * theirs at their first call, which hf__alloc_wake() makes. */
 static void install(void)
 {
     hf__alloc_wake();
@@ -73,9 +74,9 @@ static void install(void)
 }
 
 /*
- * At load, not at the first use: a fork() that began before the handlers were
- * there would copy the lock as it is, perhaps held by a thread that the child
- * does not have.
+ * Runs at load, not at the first use: a fork() that began before the handlers
+ * were there would copy the lock as it is, perhaps held by a thread that the
+ * child does not have.
  */
 __attribute__((constructor)) static void install_at_load(void)
 {
@@ -184,8 +185,8 @@ void hf__fd_leave(int *kept)
 
 void hf__fd_close(int fd)
 {
-    /* Closed under the lock: a fork() between the two would leave the child
-     * with a descriptor that nobody knows. */
+    /* Closed under the lock: a fork() between unregistering and closing would
+     * leave the child with a descriptor that nothing closes. */
     HF_SCOPED_LOCK(&lock);
     unregister_locked(fd);
     if (fd >= 0) {

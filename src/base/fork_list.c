@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fork-aware list. Decides only when a list counts as inherited; what
- * becomes of inherited objects is its users' business. Thread: any.
+ * The fork-aware list. It moves the members to `inherited` after a fork; its
+ * users decide what becomes of them. Thread: any.
  */
 #include "src/base/fork_list.h"
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pairing heap: a tree in which no timer is due before its parent.
- * Removing merges a list of any length in two passes, without recursion, so
- * that ten thousand timers need no deep stack. Who waits for what is the
- * caller's. The caller provides the locking.
+ * The pairing heap: a tree in which no timer is due before its parent. Removing
+ * merges a list of any length in two passes, without recursion, so that ten
+ * thousand timers need no deep stack. What a timer is for is unknown here. The
+ * caller provides the locking.
  */
 #include "src/base/heap.h"
 
 #include "src/base/base.h"
 
-/* Both are roots, or NULL. The later becomes the first child of the other. */
+/* Both are roots, or NULL. The later one becomes the first child of the
+ * other. */
 static struct hf__timer *merge(struct hf__timer *a, struct hf__timer *b)
 {
     if (a == NULL || b == NULL) {
@@ -35,8 +36,8 @@ static void make_root(struct hf__timer *t)
     t->back = NULL;
 }
 
-/* One root of a list of siblings: neighbours in pairs from the left, the
- * pairs into one from the right. */
+/* Merges a list of siblings into one root: first neighbours in pairs from the
+ * left, then the pairs from the right. */
 static struct hf__timer *merge_list(struct hf__timer *first)
 {
     struct hf__timer *pairs = NULL; /* linked by next, last pair first */
@@ -86,7 +87,7 @@ void hf__heap_remove(struct hf__heap *h, struct hf__timer *t)
     if (h->root == t) {
         h->root = merge_list(t->child);
     } else {
-        HF_ASSERT(t->back != NULL); /* else it is in another heap */
+        HF_ASSERT(t->back != NULL); /* else t is in another heap */
         cut(t);
         h->root = merge(h->root, merge_list(t->child));
     }

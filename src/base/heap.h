@@ -27,7 +27,7 @@ struct hf__heap {
 void hf__heap_set(struct hf__heap *, struct hf__timer *, hf__time due);
 /* Harmless if it is not set. */
 void hf__heap_remove(struct hf__heap *, struct hf__timer *);
-/* The earliest, not removed; NULL if there is none. */
+/* The earliest timer, which stays in the heap; NULL if the heap is empty. */
 struct hf__timer *hf__heap_first(const struct hf__heap *);
 
 #endif

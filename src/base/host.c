@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names and addresses of the machine, as the kernel and the environment have
- * them; nothing goes out to ask. Of other machines the resolver is asked.
- * Thread: any.
+ * Takes the name and address of this machine from the kernel and the
+ * environment, without the network. Asks the resolver for those of other
+ * machines. Thread: any.
  */
 #include "src/base/host.h"
 #include "src/base/thread.h"
@@ -25,7 +25,7 @@ void hf__host_name(char to[HF__HOST_SIZE])
     to[hf__utf8_cut(to, HF__HOST_SIZE - 1)] = '\0';
 }
 
-/* What another host could call it by: not of a link alone. */
+/* Can another host reach this machine by it? Not by one of a single link. */
 static bool is_address(const struct ifaddrs *i, int family)
 {
     const struct sockaddr_in6 *six;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine is called, for people; and where others are. Thread: any.
+ * The name and address of this machine, for people, and the addresses of
+ * others. Thread: any.
  */
 #ifndef HF_BASE_HOST_H
 #define HF_BASE_HOST_H
@@ -10,21 +11,22 @@
 #define HF__HOST_SIZE    65
 #define HF__ADDRESS_SIZE 46 /* INET6_ADDRSTRLEN */
 
-/* As gethostname() has it, cut where a letter ends; "" if it has none. */
+/* The name that gethostname() gives, cut between characters; "" if there is
+ * none. */
 void hf__host_name(char to[HF__HOST_SIZE]);
-/* Of the first interface that is up and no loopback, as the kernel counts
- * them, IPv4 before IPv6; "127.0.0.1" if there is none. Asks the kernel alone,
- * at each call, for an address may change. */
+/* The address of the first interface, in the kernel's order, that is up and no
+ * loopback, IPv4 before IPv6; "127.0.0.1" if there is none. It asks the kernel
+ * alone, and at each call, for an address may change. */
 void hf__host_address(char to[HF__ADDRESS_SIZE]);
-/* Who runs many instances gives each its number or name in HOLDFAST_NODE; else
- * the host's name. Cut to what fits. Reads the environment: as with getenv(),
- * nobody may change that meanwhile. */
+/* HOLDFAST_NODE, in which each of many instances may get its number or name; if
+ * it is unset or empty, the host's name. Cut to what fits. It reads the
+ * environment, which no other thread may change meanwhile, as for getenv(). */
 void hf__host_node(char *to, size_t size);
 
 struct addrinfo;
-/* A name's addresses for TCP, of any family; port may be NULL. 0, and the list
- * is freeaddrinfo()'s; or gai_strerror()'s number, and it is NULL. Asks for as
- * long as it takes; no SIGPIPE comes of it. */
+/* Resolves a name to its addresses for TCP, of any family; port may be NULL.
+ * Gives 0 and a list for freeaddrinfo(), or a number for gai_strerror() and
+ * NULL. Blocks as long as the resolver takes; raises no SIGPIPE. */
 HF_MODULE_API HF_MUST_CHECK int hf__host_look_up(const char *name,
                                                  const char *port,
                                                  struct addrinfo **ret_list);

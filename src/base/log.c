@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making one log line and handing it to the client's sink. Lines that nobody
- * wants are not made. What is logged, and when no lock is held, is the
- * caller's to see to. Thread: any.
+ * Makes one log line and hands it to the client's sink, unless the line is
+ * above the client's level. The caller chooses what to log and holds no lock
+ * then. Thread: any.
  */
 #include "src/base/log.h"
 
@@ -34,7 +34,7 @@ void hf__log(const struct hf__log *log, hf_level level, const char *format, ...)
 
 static bool is_control(const unsigned char *text, size_t n)
 {
-    /* U+0080 to U+009F steer terminals too. */
+    /* U+0080 to U+009F control terminals, too. */
     return *text < 0x20 || *text == 0x7f ||
            (n == 2 && text[0] == 0xc2 && text[1] < 0xa0);
 }
@@ -58,8 +58,8 @@ static bool has_control(const char *text)
     return false;
 }
 
-/* The character at text as it stands between quotes. Gives how many bytes of
- * text that is. */
+/* Writes the character at text to piece as it is written between quotes. Gives
+ * the number of bytes of text that it took. */
 static size_t escape(const char *text, size_t length, char piece[9])
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -67,8 +67,8 @@ static size_t escape(const char *text, size_t length, char piece[9])
 
     if (n == 0 || is_control(bytes, n)) {
         (void)snprintf(piece, 9, "\\x%02X", bytes[0]);
-        /* The second byte of a control is no start of a character, and so
-         * comes out as \xNN by itself. */
+        /* The second byte of a control character starts no character, so the
+         * next call writes it as \xNN, too. */
         return 1;
     }
     if (*text == '"' || *text == '\\') {

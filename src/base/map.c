@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hash table: chains of links that live in the elements. It doubles when
- * there are as many elements as chains; if there is no memory for that, it
- * stays right and becomes slower. The caller provides the locking.
+ * there are as many elements as chains; if there is no memory for that, it goes
+ * on with longer chains. The caller provides the locking.
  */
 #include "src/base/map.h"
 
@@ -104,7 +104,7 @@ void hf__map_remove(struct hf__map *m, struct hf__map_link *link)
     struct hf__map_link **at = chain(m, link->hash);
 
     while (*at != link) {
-        HF_ASSERT(*at != NULL); /* it is in this map */
+        HF_ASSERT(*at != NULL); /* else link is not in this map */
         at = &(*at)->next;
     }
     *at = link->next;

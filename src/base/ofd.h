@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Locks on single bytes of a file that belong to an open file description
- * (fcntl(2), "Open file description locks"): they end when its last
- * descriptor is closed, and closing another one takes none of them.
+ * (fcntl(2), "Open file description locks"): they end when its last descriptor
+ * is closed, and closing a descriptor of another description ends none of them.
  * Thread: any.
  */
 #ifndef HF_BASE_OFD_H
@@ -12,7 +12,7 @@
 
 #include <fcntl.h>
 
-/* type is F_RDLCK, F_WRLCK or F_UNLCK. 0, or −1 with errno: at once. */
+/* type is F_RDLCK, F_WRLCK or F_UNLCK. 0, or −1 with errno; never blocks. */
 static inline int hf__ofd_lock(int fd, int type, off_t byte)
 {
     struct flock lock = {.l_type = (short)type,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random bytes: a block for each thread, drawn from the kernel, each byte
- * given out once and wiped. Two processes must never give out the same block,
- * or two claims would have one token and both would hold the lock. So a block
- * is bound to an epoch that lies in a page which the kernel itself clears in
- * every forked child, however it was forked; the fork handlers of fork.c
- * would miss a bare clone(). Without such a page nothing is kept in store.
- * Thread: any.
+ * Each thread draws a block of random bytes from the kernel, gives out each
+ * byte once and wipes it. Two processes must never give out the same block, or
+ * two claims would have one token and both would hold the lock. So a block is
+ * bound to an epoch that lies in a page which the kernel itself clears in every
+ * forked child, however it was forked; the fork handlers of fork.c would miss a
+ * bare clone(). If the kernel has no such page, each call draws its bytes
+ * directly. Thread: any.
  */
 #include "src/base/rand.h"
 
@@ -59,7 +59,7 @@ static void map_page(void)
     epoch_page = page;
 }
 
-/* Never the epoch of another process; 0 if that can't be promised. */
+/* An epoch that no other process has; 0 if that can't be promised. */
 static uint64_t current_epoch(void)
 {
     hf__once_run(&page_once, map_page);
@@ -108,7 +108,7 @@ int64_t hf__random_between(int64_t low, int64_t high)
     hf__random(&value, sizeof value);
     /* cppcheck-suppress knownConditionTrueFalse; it wraps around */
     if (range != 0) {
-        /* Values below 2^64 mod range would be favoured: drawn again. */
+        /* Values below 2^64 mod range would favour some results: draw again. */
         uint64_t reject = (0 - range) % range;
         while (value < reject) {
             hf__random(&value, sizeof value);

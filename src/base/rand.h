@@ -8,10 +8,10 @@
 
 #include "src/base/base.h"
 
-/* Fit for secrets. Cannot fail: getrandom() on Linux ≥ 5.4 doesn't. */
+/* Bytes fit for secrets. It cannot fail: getrandom() on Linux ≥ 5.4 doesn't. */
 HF_MODULE_API void hf__random(void *bytes, size_t size);
 
-/* Evenly in [low, high]; for jitter. */
+/* A number drawn evenly from [low, high]; for jitter. */
 HF_MODULE_API int64_t hf__random_between(int64_t low, int64_t high);
 
 /* The calling thread's own number: random, not 0, the same at each call. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a password: from a URL, a file or the environment, in that order,
- * because what is said of one store goes before what is said of all. An empty
- * variable is none. A file is refused that everybody could read; its group
- * may, as that of a service's secrets does. Any thread.
+ * Reads a password from a URL, a file or the environment, in that order,
+ * because a setting of one store goes before a setting of all. An empty
+ * variable counts as unset. A file that all users could read is refused; its
+ * group may read it, as the group of a service reads its secrets. Thread: any.
  */
 #include "src/base/secret.h"
 
@@ -36,7 +36,7 @@ static int take(struct hf__secret *secret, const char *text, const char *from,
     return HF_OK;
 }
 
-/* A failed call's errno, for a path that people named. */
+/* Fails with the errno of a call, for a path that a user named. */
 static int fail_file(const char *path, int number, hf_error *err)
 {
     char words[64];
@@ -46,7 +46,7 @@ static int fail_file(const char *path, int number, hf_error *err)
                            hf__errno_text(number, words, sizeof words));
 }
 
-/* Whose it is, what it is, and who else can read it. */
+/* Checks the file's type, who else has access to it, and its owner. */
 static int check_file(const char *path, const struct stat *st, hf_error *err)
 {
     if (!S_ISREG(st->st_mode)) {
@@ -68,7 +68,8 @@ static int check_file(const char *path, const struct stat *st, hf_error *err)
     return HF_OK;
 }
 
-/* All of it, up to one byte more than fits; -1 with errno. */
+/* Reads the file up to `room` bytes; −1 with errno. A longer file is refused
+ * later, so that the rest does not matter. */
 static ssize_t read_all(int fd, char *to, size_t room)
 {
     size_t length = 0;
@@ -87,7 +88,8 @@ static ssize_t read_all(int fd, char *to, size_t room)
     return (ssize_t)length;
 }
 
-/* What was read, without its last newline. */
+/* Takes the bytes that were read, without their last newline, as the
+ * password. */
 static int take_bytes(struct hf__secret *secret, size_t length,
                       const char *path, hf_error *err)
 {
@@ -111,7 +113,7 @@ static int take_bytes(struct hf__secret *secret, size_t length,
 
 static int read_file(struct hf__secret *secret, const char *path, hf_error *err)
 {
-    /* A pipe without a writer must not hold us up. */
+    /* O_NONBLOCK, so that a pipe without a writer does not block us. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
     ssize_t length;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes, threads and the signal mask. How a thread of ours looks to the
- * application it lives in: no signal of the application ends up on it, its
- * stack is small, its name can be read in ps. Thread: any.
+ * Mutexes, threads and the signal mask. A thread of ours does not disturb the
+ * application: it receives none of its signals, its stack is small, and its
+ * name can be read in ps. Thread: any.
  */
 #include "src/base/thread.h"
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sanitizers keep much of their own on the stack. */
+/* Sanitizers keep much data of their own on the stack. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
 #elif defined(__has_feature)
@@ -69,7 +69,7 @@ static void *run(void *arg)
 {
     struct hf__thread *t = arg;
 
-    /* A name is a courtesy; failing to give one is no error. */
+    /* The name only helps people; failing to set it is no error. */
     (void)pthread_setname_np(pthread_self(), t->name);
     t->fn(t->arg);
     return NULL;
@@ -80,7 +80,7 @@ static void set_stack(pthread_attr_t *attr)
     long least = PTHREAD_STACK_MIN;
 
     if (!HAS_SANITIZER) {
-        /* If the system wants more, its default stays. */
+        /* If this fails, the system's default stays. */
         (void)pthread_attr_setstacksize(
             attr, least > STACK_SIZE ? (size_t)least : (size_t)STACK_SIZE);
     }
@@ -101,7 +101,7 @@ int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
         return HF_EUNAVAIL;
     }
     set_stack(&attr);
-    /* A new thread inherits the mask, so it never runs with another. */
+    /* A new thread inherits the mask, so it never runs without it. */
     sigfillset(&all);
     HF_ASSERT(pthread_sigmask(SIG_SETMASK, &all, &old) == 0);
     int failed = pthread_create(&t->native, &attr, run, t);
@@ -111,7 +111,7 @@ int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
     return failed == 0 ? HF_OK : HF_EUNAVAIL;
 }
 
-/* One that is asked for. */
+/* A thread that hf__threads_ask() starts. */
 struct asked {
     pthread_t native;
     pid_t number;
@@ -135,7 +135,7 @@ static bool start_asked(struct asked *a, struct hf__mutex *gate,
     return pthread_create(&a->native, usual, pass_gate, a) == 0;
 }
 
-/* Little is left once that is refused. */
+/* Can a megabyte be mapped? If not, hardly any memory is left. */
 static bool has_room(void)
 {
     void *room =
@@ -144,7 +144,7 @@ static bool has_room(void)
     return room != MAP_FAILED && munmap(room, ASKED_ROOM) == 0;
 }
 
-/* Whom we joined, the kernel may count for a moment yet. */
+/* The kernel may still count a joined thread for a moment. */
 static void await_gone(pid_t number, hf__time until)
 {
     while (syscall(SYS_tgkill, getpid(), number, 0) == 0 &&
@@ -164,7 +164,7 @@ int hf__threads_ask(int n)
     if (pthread_attr_init(&usual) != 0) {
         return HF_ENOMEM;
     }
-    hf__mutex_lock(&gate); /* so that all are there at once */
+    hf__mutex_lock(&gate); /* keeps all of them until the last has started */
     while (started < n && start_asked(&asked[started], &gate, &usual)) {
         started++;
     }
@@ -209,7 +209,7 @@ void hf__thread_name(char *buf, size_t size)
     if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) {
         name[0] = '\0';
     }
-    /* The kernel cuts names anywhere: keep what is well-formed. */
+    /* The kernel cuts names at any byte: keep the whole characters. */
     size_t length = strlen(name);
     while ((n = hf__utf8_length(name + at, length - at)) > 0) {
         at += n;
@@ -254,7 +254,7 @@ void hf__sigpipe_block(struct hf__sigpipe *s)
     sigset_t set;
     sigset_t old;
 
-    /* One that waits already is the application's, and stays. */
+    /* A pending one is the application's, and stays pending. */
     s->was_pending = is_sigpipe_pending();
     only_sigpipe(&set);
     HF_ASSERT(pthread_sigmask(SIG_BLOCK, &set, &old) == 0);
@@ -270,7 +270,7 @@ void hf__sigpipe_restore(const struct hf__sigpipe *s)
     only_sigpipe(&set);
     if (!s->was_pending && is_sigpipe_pending()) {
         while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR) {
-            /* Another signal's handler ran; ours still waits. */
+            /* Another signal's handler ran; SIGPIPE is still pending. */
         }
     }
     if (!s->was_blocked) {

@@ -30,26 +30,26 @@ HF_MODULE_API void hf__mutex_unlock_auto(struct hf__mutex **);
 struct hf__thread {
     pthread_t native;
     bool is_running;
-    void (*fn)(void *); /* what the new thread reads; not to be moved */
+    void (*fn)(void *); /* the new thread reads it: do not move the struct */
     void *arg;
     char name[16];
 };
 
 /*
- * Start fn(arg) with every signal blocked (they are the application's), a
- * small stack, and `name` (≤ 15 bytes) for people who look. HF_OK, or
+ * Start fn(arg) in a thread with every signal blocked (they are the
+ * application's), a small stack, and `name` (≤ 15 bytes) for ps. HF_OK, or
  * HF_EUNAVAIL when the system gives no thread.
  */
 HF_MUST_CHECK int hf__thread_start(struct hf__thread *, const char *name,
                                    void (*fn)(void *), void *arg);
 /*
- * Ask for a library that does not live without its threads: can it have n (≤ 4)
- * with stacks of the usual size, and a megabyte beside? They are started, and
- * are gone when it returns. HF_OK, or HF_ENOMEM. Whoever takes what is there a
- * moment later is not kept from it.
+ * Tests, for a client library that can't work without its threads, whether the
+ * system gives n (≤ 4) threads with stacks of the usual size and a megabyte
+ * besides. It starts them, and they have ended when it returns. HF_OK, or
+ * HF_ENOMEM. It reserves nothing: others may take the memory a moment later.
  */
 HF_MODULE_API HF_MUST_CHECK int hf__threads_ask(int n);
-/* Joins; harmless if it was never started. */
+/* Join the thread; harmless if it was never started. */
 void hf__thread_stop(struct hf__thread *);
 /* The kernel's number of the calling thread; never 0. */
 unsigned hf__thread_id(void);
@@ -63,16 +63,16 @@ void hf__thread_name(char *buf, size_t size);
 typedef pthread_once_t hf__once_flag;
 HF_MODULE_API void hf__once_run(hf__once_flag *, void (*fn)(void));
 
-/* All signals are blocked for this thread between the two, and for good in the
- * threads that it starts meanwhile. */
+/* Between the two calls all signals are blocked for this thread; threads that
+ * it starts meanwhile keep them blocked. */
 struct hf__signals {
     sigset_t before;
 };
 HF_MODULE_API void hf__signals_block(struct hf__signals *);
 HF_MODULE_API void hf__signals_restore(const struct hf__signals *);
 
-/* SIGPIPE is blocked for this thread between the two; one that arose in
- * between is swallowed, no disposition is touched. */
+/* Between the two calls SIGPIPE is blocked for this thread, and one that arises
+ * then is swallowed. The signal's disposition is not touched. */
 struct hf__sigpipe {
     bool was_blocked;
     bool was_pending;
@@ -80,8 +80,8 @@ struct hf__sigpipe {
 HF_MODULE_API void hf__sigpipe_block(struct hf__sigpipe *);
 HF_MODULE_API void hf__sigpipe_restore(const struct hf__sigpipe *);
 
-/* What a library writes between these is no race to ThreadSanitizer: for one
- * that is known and can't be helped. */
+/* ThreadSanitizer ignores writes between these: for a known race in a client
+ * library that can't be helped here. */
 #if defined(__SANITIZE_THREAD__)
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);

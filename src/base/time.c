@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the clocks, and adding to a point in time without overflow. The
- * only file that asks the system for the time; which clock serves what is
- * said in time.h. Thread: any; async-signal-safe.
+ * Reads the clocks, and adds to a point in time without overflow. No other file
+ * asks the system for the time; time.h says which clock serves what. Thread:
+ * any; async-signal-safe.
  */
 #include "src/base/time.h"
 
@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <time.h>
 
-/* Valid clocks can't fail: the calls below name only those. errno is kept,
- * for callers in signal handlers. */
+/* Reading a valid clock can't fail, and the calls below name only those. errno
+ * is kept, for callers in signal handlers. */
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec t = {0, 0};

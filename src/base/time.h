@@ -53,11 +53,12 @@ static inline int64_t hf__between_ns(hf__time a, hf__time b)
     return b.ns - a.ns;
 }
 
-/* Microseconds, some 140 years: nothing that we wrote is further from zero. */
+/* In microseconds, some 140 years: no time that we write is further from
+ * zero. */
 #define HF__TIME_END (INT64_C(1) << 52)
 
-/* What others may have written, within bounds in which a few are added and
- * subtracted, or one is multiplied by a thousand, without overflow. */
+/* Bounds a time that others may have written, so that adding or subtracting a
+ * few of them, or multiplying one by a thousand, does not overflow. */
 static inline int64_t hf__time_bounded(int64_t t)
 {
     return t > HF__TIME_END    ? HF__TIME_END

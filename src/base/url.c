@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking a URL apart. This file decides the grammar, the limits and what an
- * error may quote; reading options is in url_options.c, what a part means is
- * the store's. All strings are decoded into one block. Nothing of the URL is
- * quoted: where a password was not encoded, or has no @ behind it, its pieces
- * look like ports, paths or options. Thread: any.
+ * Parses a URL: this file has the grammar and the limits. url_options.c reads
+ * the options, and the store decides what a part means. All strings are decoded
+ * into one block. Errors quote nothing of the URL: if a password was not
+ * encoded, or no @ follows it, its pieces look like ports, paths or options.
+ * Thread: any.
  */
 #include "src/base/url.h"
 
@@ -19,7 +19,7 @@ enum { MAX_BYTES = 4096, MAX_HOSTS = 16, MAX_OPTIONS = 64 };
 /* Strings that are not hosts or options: scheme, user, password, path. */
 enum { FIXED_STRINGS = 4 };
 
-/* A piece of the text that is taken apart. */
+/* A piece of the URL's text. */
 struct span {
     const char *at;
     size_t length;
@@ -39,7 +39,8 @@ static struct span span_of(const char *from, const char *to)
     return (struct span){from, (size_t)(to - from)};
 }
 
-/* Up to the first `c`, which is skipped, or all. *rest may be s. */
+/* Gives s up to its first `c`, or all of it; *rest is what follows that `c`.
+ * rest may point to the variable that was passed as s. */
 static struct span split(struct span s, char c, struct span *rest)
 {
     const char *end = s.at + s.length;
@@ -124,7 +125,7 @@ static void take_scheme(struct parser *p, struct span s)
     *p->free++ = '\0';
 }
 
-/* Which is not quoted: of a URL without its @ it is the password. */
+/* The port is not quoted: in a URL without its @ it is the password. */
 static int fail_port(struct parser *p)
 {
     return hf__fail(p->err, HF_EINVAL,
@@ -240,14 +241,14 @@ static int take_user(struct parser *p, struct span s)
     return r;
 }
 
-/* What follows "scheme://" up to the path. */
+/* Parses what follows "scheme://" up to the path. */
 static int take_authority(struct parser *p, struct span s, struct span rest)
 {
     const char *at = s.length > 0 ? memrchr(s.at, '@', s.length) : NULL;
     int r = HF_OK;
 
-    /* A password with a bare / or ? ends the authority too early, and its
-     * pieces would be quoted as hosts and ports. */
+    /* A bare / or ? in a password ends the authority too early, and the
+     * password's pieces would be taken for hosts and ports. */
     if (s.length > 0 && count(rest, '@') > 0) {
         return hf__fail(p->err, HF_EINVAL,
                         "url: '@' after the hosts; write it as %%40, and / ? "
@@ -356,7 +357,8 @@ static bool is_word(struct span s, const char *word)
     return s.length == strlen(word) && memcmp(s.at, word, s.length) == 0;
 }
 
-/* An option such as password=…, which no store takes, may be tried. */
+/* Somebody may try an option such as password=…, though no store takes it: it
+ * must not get into the redacted URL. */
 static bool is_secret_option(struct span s)
 {
     struct span value;
@@ -367,7 +369,8 @@ static bool is_secret_option(struct span s)
            !is_word(name, "sentinel_password_file");
 }
 
-/* The text without the password; it is never longer than the text. */
+/* Writes the URL without its password to url->redacted; it is never longer than
+ * the text. */
 static void redact(struct parser *p, struct span text)
 {
     const char *end = text.at + text.length;
@@ -450,7 +453,7 @@ int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
     return r;
 }
 
-/* Each string that the URL has: what one asks of all. */
+/* The bytes of all strings of the URL, each with its NUL. */
 static size_t sum_strings(const struct hf__url *url)
 {
     size_t sum = strlen(url->scheme) + strlen(url->path) + 2;
@@ -529,7 +532,7 @@ void hf__url_free(struct hf__url *url)
     hf__free(url->options);
     hf__free(url->redacted);
     if (url->memory != NULL) {
-        explicit_bzero(url->memory, url->memory_size); /* a password */
+        explicit_bzero(url->memory, url->memory_size); /* it has the password */
         hf__free(url->memory);
     }
     hf__free(url);

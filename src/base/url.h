@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A store's URL in its parts (RFC 3986 shape, with lists of hosts):
- * scheme://user:password@h1:p1,h2:p2/path?key=value&key=value, or
- * scheme:PATH for stores without hosts. Parts are percent-decoded. Which
- * options are valid is the caller's to say. Thread: any.
+ * A store's URL, taken apart (RFC 3986 shape, with lists of hosts):
+ * scheme://user:password@h1:p1,h2:p2/path?key=value&key=value, or scheme:PATH
+ * for stores without hosts. Parts are percent-decoded. The caller says which
+ * options are valid. Thread: any.
  */
 #ifndef HF_BASE_URL_H
 #define HF_BASE_URL_H
@@ -35,13 +35,14 @@ struct hf__url {
     size_t memory_size;
 };
 
-/* Could it be one, by its bytes and their number? HF_OK; HF_EINVAL. */
+/* Check the text's length and bytes only. HF_OK; HF_EINVAL. */
 HF_MUST_CHECK int hf__url_check(const char *text, hf_error *err);
 /* HF_OK; HF_EINVAL naming the part that is wrong; HF_ENOMEM. At most 4096
  * bytes, 16 hosts, 64 options. */
 HF_MUST_CHECK int hf__url_parse(const char *text, struct hf__url **ret_url,
                                 hf_error *err);
-/* For who needs it longer than it is lent. HF_OK, HF_ENOMEM. */
+/* A copy for a caller that needs it longer than it was lent. HF_OK,
+ * HF_ENOMEM. */
 HF_MODULE_API HF_MUST_CHECK int hf__url_copy(const struct hf__url *,
                                              struct hf__url **ret_url);
 HF_MODULE_API void hf__url_free(struct hf__url *);
@@ -61,9 +62,9 @@ HF_MODULE_API HF_MUST_CHECK int hf__url_int(const struct hf__url *,
                                             const char *name, int64_t min,
                                             int64_t max, int64_t *value_io,
                                             hf_error *err);
-/* The files of the options ca=, cert= and key=, as far as they are given.
- * HF_OK; HF_EAUTH: one can't be read; HF_EINVAL: TLS is off, what are they for?
- */
+/* Check that the files of the options ca=, cert= and key= can be read, as far
+ * as they are given. HF_OK; HF_EAUTH: one can't be read; HF_EINVAL: one is
+ * given though TLS is off. */
 HF_MODULE_API HF_MUST_CHECK int
 hf__url_check_tls_files(const struct hf__url *, bool is_tls_off, hf_error *err);
 /* HF_OK if each option is in one of the two NULL-ended lists and none is

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Several URLs in one string, separated by spaces, are the members of a quorum:
- * the same as one URL that names all hosts. This file decides what is several,
- * and that they agree in all but the host; the one URL is taken apart by url.c.
- * Nothing that may be a password is quoted. Thread: any.
+ * they mean the same as one URL that names all hosts. This file splits the
+ * string, checks that the URLs agree in all but the host, and joins them; url.c
+ * parses the result. Errors quote nothing that may be a password. Thread: any.
  */
 #include "src/base/url_list.h"
 
@@ -22,7 +22,7 @@ struct span {
     size_t length;
 };
 
-/* scheme://user@host/path?options; each with its sign. */
+/* The parts of scheme://user@host/path?options, each with its separator. */
 struct one {
     struct span scheme;
     struct span user;
@@ -37,7 +37,7 @@ static bool is_of_scheme(char c)
            (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
 }
 
-/* "scheme://": how long; 0: it does not begin with one. */
+/* The length of the "scheme://" at the start of text; 0: there is none. */
 static size_t scheme_length(const char *text)
 {
     size_t n = 0;
@@ -61,7 +61,7 @@ static const char *next_url(const char *text)
     return space == NULL ? NULL : space + strspn(space, " ");
 }
 
-/* Up to the first of the signs, which stays in *rest. */
+/* Gives *rest up to the first of the signs; that sign stays in *rest. */
 static struct span cut(struct span *rest, const char *signs)
 {
     struct span head = {rest->at, 0};
@@ -92,7 +92,7 @@ static void take_apart(struct span text, struct one *ret_one)
     ret_one->options = rest;
 }
 
-/* HF_OK, and how many; HF_EINVAL: too many. */
+/* Splits text into URLs. HF_OK, and how many; HF_EINVAL: too many. */
 static int split(const char *text, struct one list[URLS_MAX], int *ret_n,
                  hf_error *err)
 {
@@ -120,7 +120,7 @@ static bool is_same(struct span a, struct span b)
            (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
 }
 
-/* In what they differ; NULL: in the host alone. */
+/* Names the part in which the two differ; NULL: at most in the host. */
 static const char *difference(const struct one *a, const struct one *b)
 {
     if (a->scheme.length != b->scheme.length ||
@@ -136,7 +136,7 @@ static const char *difference(const struct one *a, const struct one *b)
     return is_same(a->options, b->options) ? NULL : "options";
 }
 
-/* What URLs like this one are together; NULL: nothing. */
+/* The rule by which several URLs of this scheme are joined; NULL: none. */
 static const struct hf__url_joint *find(const struct hf__url_joint *joints,
                                         const struct one *one)
 {
@@ -174,7 +174,8 @@ static void add(char **to, const char *bytes, size_t length)
     *to += length;
 }
 
-/* Is there an option of the same name? Not in another one's value. */
+/* Is there an option of the same name? A value that contains it does not
+ * count. */
 static bool has_option(struct span options, const char *option)
 {
     size_t n = strcspn(option, "=") + 1;
@@ -211,7 +212,8 @@ static void join(const struct one *list, int n, const struct hf__url_joint *as,
     *to = '\0';
 }
 
-/* HF_OK, and the one URL that means the same, or NULL: it is one already. */
+/* HF_OK, and the one URL that means the same; *ret_joined stays as it is if the
+ * text has one URL only. */
 static int join_any(const char *text, const struct hf__url_joint *joints,
                     char **ret_joined, hf_error *err)
 {

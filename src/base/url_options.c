@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the options of a URL: by name, as a duration, as a number, as files,
- * and whether there are any that nobody knows. Each error names the option and
- * what is right, never what was given: behind a '?' that was not written as %3F
- * it is the rest of a password, and so is a name that nobody knows. Thread:
- * any.
+ * Reads the options of a URL: by name, as a duration, as a number, as files;
+ * and refuses unknown ones. Each error names the option and what is valid,
+ * never the value that was given, nor an unknown name: after a '?' that was not
+ * written as %3F they are the rest of a password. Thread: any.
  */
 #include "src/base/url.h"
 
@@ -64,7 +63,7 @@ static bool parse_int(const char *text, int64_t *ret_value)
             return false;
         }
     }
-    /* Summed up below zero, where there is one value more. */
+    /* The sum is negative, because there is one negative value more. */
     if (!is_negative && value == INT64_MIN) {
         return false;
     }
@@ -89,7 +88,8 @@ int hf__url_int(const struct hf__url *url, const char *name, int64_t min,
     return HF_OK;
 }
 
-/* The words of those who would read it don't name it. */
+/* Checked here because the errors of the client libraries don't name the
+ * file. */
 static int check_readable(const char *option, const char *path, hf_error *err)
 {
     char words[64];
@@ -142,7 +142,8 @@ static bool is_repeated(const struct hf__url *url, size_t i)
     return hf__url_option(url, url->options[i].name) != url->options[i].value;
 }
 
-/* By its place, where the name is perhaps none. */
+/* Gives an unknown option by its number: its "name" may be part of a
+ * password. */
 static int refuse(const struct hf__url *url, size_t i, bool is_known,
                   const char *list, hf_error *err)
 {

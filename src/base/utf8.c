@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* By the first byte: how many bytes, and the range of the second. */
+/* For a range of first bytes: the number of bytes, and the range of the
+ * second. */
 struct row {
     unsigned char first;
     unsigned char last;
@@ -83,8 +84,8 @@ size_t hf__utf8_cut(const char *text, size_t max)
     while (length < max && bytes[length] != 0) {
         length++;
     }
-    /* The cut is inside a character only if a byte that continues one comes
-     * next; at most three do in well-formed text. */
+    /* The cut is inside a character only if the next byte continues one; at
+     * most three bytes do in well-formed text. */
     for (size_t back = 0; back <= 3 && back <= length; back++) {
         if (!is_continuation(bytes[length - back])) {
             return length - back;

@@ -31,14 +31,15 @@
 #define MAX_SLEEP (INT64_C(86400) * 1000 * HF__SECOND)
 #define GONE_MS   10
 
-/* What SYS_futex takes, whatever the C library's time_t is. */
+/* A time as SYS_futex takes it, whatever the C library's time_t is. */
 struct futex_time {
     long seconds;
     long ns;
 };
 
-/* The two clocks run alike while the machine is awake, and through a suspend
- * the futex sleeps on: callers look at hf__now() again after each return. */
+/* CLOCK_MONOTONIC and CLOCK_BOOTTIME run alike while the machine is awake, and
+ * through a suspend the futex sleeps on: callers look at hf__now() again after
+ * each return. */
 static struct futex_time monotonic_limit(int64_t left_ns)
 {
     int64_t capped = left_ns < MAX_SLEEP ? left_ns : MAX_SLEEP;
@@ -48,7 +49,7 @@ static struct futex_time monotonic_limit(int64_t left_ns)
                                (long)(at % HF__SECOND)};
 }
 
-/* False: there is no such word. */
+/* False: there is no memory at the word's address. */
 static bool futex_wait(atomic_uint *word, unsigned seen, hf__time limit,
                        int flags)
 {
@@ -65,7 +66,7 @@ static bool futex_wait(atomic_uint *word, unsigned seen, hf__time limit,
         }
         until = monotonic_limit(hf__between_ns(now, limit));
     }
-    /* Else the result doesn't matter: any return may be spurious. */
+    /* Only EFAULT matters: any other return may be spurious. */
     is_there = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | flags, seen,
                        is_limited ? &until : NULL, NULL,
                        FUTEX_BITSET_MATCH_ANY) >= 0 ||
@@ -92,7 +93,7 @@ void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
 {
     unsigned word = seen;
 
-    /* Fails only if the word is not `seen`: then either the bit is set
+    /* This fails only if the word is not `seen`: then either the bit is set
      * already, or there was a wake. */
     if (!atomic_compare_exchange_strong(&p->word, &word, seen | SLEEPER) &&
         word != (seen | SLEEPER)) {
@@ -110,7 +111,8 @@ void hf__run_steps(struct hf__parker *p, hf__step_fn step, void *arg)
         if (step(arg, &until)) {
             return;
         }
-        if (until.ns != 0) { /* who parks costs the next wake a system call */
+        if (until.ns !=
+            0) { /* parking would cost the next wake a system call */
             hf__park(p, seen, until);
         }
     }
@@ -125,8 +127,8 @@ void hf__sleep_until(hf__time limit)
     }
 }
 
-/* Put a member on its crew's list. Gives where the crew sleeps; NULL if the
- * member is on the list already. It may go as soon as it is there. */
+/* Puts an item on its list. Gives the parker of the list; NULL if the item is
+ * on the list already. The item may be freed as soon as it is on the list. */
 static struct hf__parker *call_member(struct hf__parker *p)
 {
     struct hf__ready_list *ready_list = p->ready_list;
@@ -199,8 +201,8 @@ atomic_uint *hf__unpark_begin(struct hf__parker *p)
 
 void hf__unpark_end(atomic_uint *word)
 {
-    /* The woken may have freed it: the kernel takes the address only as a
-     * name. */
+    /* A woken thread may have freed the word: the kernel takes the address only
+     * as a name. */
     if (word != NULL) {
         futex_wake(word, INT_MAX);
     }
@@ -211,7 +213,8 @@ void hf__unpark(struct hf__parker *p)
     hf__unpark_end(hf__unpark_begin(p));
 }
 
-/* Once for each operation of a caller: ordered as taking and leaving a lock. */
+/* Called once for each operation of a caller, so it has only the memory order
+ * of a lock: acquire here, release in disengage. */
 bool hf__parker_engage(struct hf__parker *p)
 {
     return !atomic_load_explicit(&p->is_engaged, memory_order_relaxed) &&
@@ -239,7 +242,8 @@ void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)
 int hf__futex_add_shared(atomic_uint *word, int by, atomic_uint *sleepers,
                          int count)
 {
-    /* If the word was -2048 one who sleeps there may wake, for nothing. */
+    /* If the word was -2048, a thread that sleeps on it may wake for
+     * nothing. */
     unsigned op = (unsigned)FUTEX_OP_ADD << 28 |
                   (unsigned)FUTEX_OP_CMP_EQ << 24 |
                   ((unsigned)by & 0xfffu) << 12 | 0x800u;
@@ -261,7 +265,7 @@ static void ring(int fd)
     int saved = errno;
 
     if (write(fd, &one, sizeof one) < 0) {
-        /* The counter is full, so the sleeper wakes all the same. */
+        /* The counter is full, so the sleeper wakes anyway. */
     }
     errno = saved;
 }
@@ -271,7 +275,7 @@ static void drain(int fd)
     uint64_t count = 0;
 
     if (read(fd, &count, sizeof count) < 0) {
-        /* Nothing there: of the alarm's two the other one fired. */
+        /* This descriptor had nothing: the alarm's other one fired. */
     }
 }
 
@@ -341,8 +345,8 @@ void hf__alarm_fini(struct hf__alarm *a)
 
 static void set_timer(int fd, hf__time limit)
 {
-    /* All zero would disarm it, which is what "never" wants; a point before
-     * the boot must fire at once. */
+    /* An all-zero time disarms the timer, which is right for "never"; a point
+     * before the boot must fire at once, so it becomes 1 ns. */
     int64_t at = limit.ns > 0 ? limit.ns : 1;
     struct itimerspec t = {{0, 0}, {0, 0}};
 
@@ -362,7 +366,7 @@ void hf__alarm_sleep(struct hf__alarm *a, hf__time limit)
 
     set_timer(a->timer_fd, limit);
     while (poll(fds, 2, -1) < 0 && errno == EINTR) {
-        /* A signal is none of our reasons to wake. */
+        /* A signal is not a reason to return. */
     }
     drain(a->timer_fd);
     drain(a->poke_fd);

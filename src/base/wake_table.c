@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words and counts of sleepers. Who looks at what after waking is the
- * stores'. Thread: any.
+ * The words and the counts of sleepers. The stores decide what a woken waiter
+ * looks at. Thread: any.
  */
 #include "src/base/wake_table.h"
 
@@ -15,7 +15,7 @@ static uint64_t hash_of(struct hf__wake_key name)
     return hf__hash(name.bytes, name.length);
 }
 
-/* FNV's low bits differ least for names that differ in the end. */
+/* FNV's low bits differ least between names that differ at the end only. */
 static unsigned fold(uint64_t hash)
 {
     return (unsigned)((hash ^ hash >> 29) % HF__WAKE_CHANNELS);
@@ -26,7 +26,7 @@ unsigned hf__wake_channel_index(struct hf__wake_key name)
     return fold(hash_of(name));
 }
 
-/* Where the channel of the name is. */
+/* The offset of the name's channel. */
 static size_t channel_at(const struct hf__wake_view *view,
                          struct hf__wake_key name)
 {
@@ -49,14 +49,16 @@ size_t hf__wake_table_any(const struct hf__wake_view *view)
 void hf__wake_table_look(const struct hf__wake_view *view,
                          struct hf__wake_summary *ret_summary)
 {
-    /* What was changed before is seen by whoever is counted after this. */
+    /* A sleeper that is counted after this sees the change that was made
+     * before. */
     hf__barrier();
     hf__words_read(view->words,
                    view->at + offsetof(struct hf__wake_table, summary),
                    ret_summary, sizeof *ret_summary);
 }
 
-/* Who is not counted yet has not read the record yet. */
+/* Reads the summary: a sleeper that is not counted yet has not read the record
+ * yet and will see the change. */
 static struct hf__wake_summary read_summary(const struct hf__wake_view *view)
 {
     struct hf__wake_summary summary;
@@ -65,7 +67,7 @@ static struct hf__wake_summary read_summary(const struct hf__wake_view *view)
     return summary;
 }
 
-/* What stands there now; not the channel itself. */
+/* A copy of the channel as it is now. */
 static struct hf__wake_channel read_channel(const struct hf__wake_view *view,
                                             size_t at)
 {
@@ -82,7 +84,8 @@ static void set_grace(const struct hf__wake_view *view, size_t at,
                   value);
 }
 
-/* Of two who say it at the same time one may be heard: both are near. */
+/* If two processes announce at the same time, only one value stays; that is
+ * enough, for both are near now. */
 static void announce_grace(const struct hf__wake_view *view, unsigned value)
 {
     hf__words_set(view->words,
@@ -90,7 +93,8 @@ static void announce_grace(const struct hf__wake_view *view, unsigned value)
                   value);
 }
 
-/* Nobody sleeps on the grace. */
+/* Adds to a member of the channel. The grace serves as the idle word, for
+ * nobody sleeps on it. */
 static void count(const struct hf__wake_view *view, size_t at, size_t member,
                   int by)
 {
@@ -98,13 +102,13 @@ static void count(const struct hf__wake_view *view, size_t at, size_t member,
                   at + offsetof(struct hf__wake_channel, grace));
 }
 
-/* Milliseconds that wrap, never zero. */
+/* Milliseconds that wrap around and are never zero. */
 static unsigned stamp(hf__time t)
 {
     return (unsigned)(t.ns / HF__MS) | 1u;
 }
 
-/* What was left there long ago is not near now. */
+/* Is it a running grace? One that was set long ago is not near now. */
 static bool is_near(unsigned grace, hf__time now)
 {
     unsigned left = grace - stamp(now);
@@ -135,7 +139,7 @@ static void ring_any(const struct hf__wake_view *view,
     }
 }
 
-/* The grace comes first, or who is woken could be overtaken. */
+/* The grace is set before the wake, or the woken waiter could be overtaken. */
 static void wake_one(const struct hf__wake_view *view, size_t at,
                      const struct hf__wake_channel *channel)
 {
@@ -216,7 +220,7 @@ static size_t sleep_at(const struct hf__wake_view *view,
                     : view->at + offsetof(struct hf__wake_table, summary.any);
 }
 
-/* Of all channels. */
+/* Counts in the summary, for all channels. */
 static void count_all(const struct hf__wake_view *view, int by)
 {
     size_t summary = view->at + offsetof(struct hf__wake_table, summary);
@@ -233,13 +237,14 @@ static void set_tag(const struct hf__wake_view *view, size_t at, unsigned tag)
 }
 
 /*
- * Where sleepers of two names are, neither name may be left as the tag. Each
- * sleeper counts itself before it reads the tag; who sets its own looks at the
- * count again behind that. Another that is counted by then makes it zero; one
- * that is not reads the tag after it was set, finds that it is not its own, and
- * makes it zero itself. Two of one name may make it zero as well: both are
- * woken then. Until a tag that came late is zero, a wake can go to the wrong
- * sleeper: the right one looks by itself.
+ * If sleepers of two names share a channel, its tag must become zero. Each
+ * sleeper counts itself before it reads the tag, and one that sets its own tag
+ * reads the count again after that. If another sleeper is counted by then, the
+ * tag is set to zero. If not, the other one reads the tag after it was set,
+ * finds that it is not its own, and sets it to zero itself. Two sleepers of one
+ * name may set it to zero, too: then a release wakes both. Until a tag that was
+ * set late is zero, a wake can go to the wrong sleeper; the right one looks
+ * again after a while.
  */
 void hf__wake_table_subscribe(struct hf__wake_view *view,
                               struct hf__wake_key name, bool is_alone)
@@ -282,9 +287,9 @@ static uint64_t last_seen_tag(struct hf__wake_key whose)
     return hf__hash(whose.bytes, whose.length) >> LAST_SEEN_BITS;
 }
 
-/* The times last seen near its place by hash. */
+/* The entries from a ticket's index by hash on. */
 struct reach {
-    size_t at; /* of the first */
+    size_t at; /* offset of the first */
     uint64_t stamp[HF__LAST_SEEN_REACH];
 };
 
@@ -300,7 +305,7 @@ static struct reach read_reach(const struct hf__words *words, size_t at,
     return reach;
 }
 
-/* Its own time last seen; −1: it has none. */
+/* The index of the ticket's own entry; −1: it has none. */
 static int find_last_seen(const struct reach *reach, struct hf__wake_key whose)
 {
     for (int i = 0; i < HF__LAST_SEEN_REACH; i++) {
@@ -311,7 +316,7 @@ static int find_last_seen(const struct reach *reach, struct hf__wake_key whose)
     return -1;
 }
 
-/* One that nobody has used for longer than the others near. */
+/* The entry that was seen longest ago. */
 static int oldest_seen(const struct reach *reach)
 {
     int oldest = 0;
@@ -339,7 +344,7 @@ void hf__last_seen_set(struct hf__words *words, size_t at,
                               &fresh, sizeof fresh);
         return;
     }
-    /* Another may take the same one at the same time. */
+    /* Locked, because another waiter may choose the same entry at this time. */
     hf__words_lock(words);
     reach = read_reach(words, at, whose);
     (void)hf__words_write(words,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls on shared words, and atomics on those of this process alone.
- * What a word means is for others to say. Thread: any.
+ * System calls on shared words, and atomics on those of this process alone. The
+ * callers decide what a word means. Thread: any.
  */
 #include "src/base/words.h"
 
@@ -16,12 +16,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Together about two milliseconds. */
+/* All tries together take about two milliseconds. */
 #define LOCK_TRIES    20
 #define LOCK_PAUSE_NS (HF__MS / 10)
 
-/* Beyond it each write would be refused, and a signal sent, also where nothing
- * grows. */
+/* Beyond the limit each write would be refused and a signal sent, even where
+ * the file does not grow. */
 static bool is_within_limit(size_t size)
 {
     struct rlimit limit;
@@ -41,7 +41,7 @@ int hf__words_map(struct hf__words *w, int fd, size_t size)
     if (map == MAP_FAILED) {
         return HF_EUNAVAIL;
     }
-    /* A child has no business here; see fork.h. */
+    /* A forked child must not use it; see fork.h. */
     (void)madvise(map, size, MADV_DONTFORK);
     w->fd = fd;
     w->map = map;
@@ -76,7 +76,7 @@ atomic_uint *hf__words_name(const struct hf__words *w, size_t at)
     return (atomic_uint *)(void *)(w->map + at);
 }
 
-/* Of memory of this process alone. */
+/* For memory of this process alone. */
 static _Atomic uint64_t *own_at(const struct hf__words *w, size_t at)
 {
     HF_ASSERT(at % sizeof(uint64_t) == 0 && at < w->size);
@@ -115,8 +115,8 @@ static void read_file(const struct hf__words *w, size_t at,
     errno = saved;
 }
 
-/* By the kernel into the mapping: an error where there is nothing behind it,
- * and no limit on the sizes of files. */
+/* Has the kernel write into the mapping: it gives an error where the file was
+ * truncated, and has no limit on the sizes of files. */
 static bool write_map(const struct hf__words *w, size_t at, const void *bytes,
                       size_t size)
 {
@@ -134,7 +134,7 @@ static bool write_file(const struct hf__words *w, size_t at, const void *bytes,
                       write_map(w, at, bytes, size);
 
     errno = saved;
-    /* What is read next was written no earlier than this. */
+    /* Reads that follow must not happen before this write. */
     hf__barrier();
     return is_written;
 }
