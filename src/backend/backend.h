@@ -25,18 +25,18 @@
 
 #include <stdatomic.h>
 
-/* Fences are below it: doubles, and with them JSON and many a column, count
- * to 2^53. */
+/* All fences are below this: doubles, and so JSON and many a database column,
+ * are exact up to 2^53. */
 #define HF__FENCE_END (UINT64_C(1) << 53)
 
-/* Surely not applied, and the session lives: try again soon (SQLITE_BUSY,
+/* Certainly not applied, and the session lives: try again soon (SQLITE_BUSY,
  * 1213, LOADING …). Only an operation's result, never a caller's. */
 #define HF__AGAIN 100
 
 #define HF__PREFIX_MAX 64
 #define HF__KEY_MAX    (HF__PREFIX_MAX + 1 + HF_NAME_MAX)
 
-/* A lock's name as the store keeps it: prefix, ':', name; a start's has ';'. */
+/* A lock's name as the store keeps it: prefix, ':', name; of a start: ';'. */
 struct hf__key {
     const char *bytes;
     uint16_t length;
@@ -48,9 +48,9 @@ struct hf__cell_op;
 
 /* Does a claim that is BUSY leave a ticket, its place in the name's queue? */
 enum hf__queueing {
-    HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
-    HF__QUEUE_BEHIND_SHARED, /* if shared ones of another mode could pass it for
-                                ever */
+    HF__QUEUE_NEVER,         /* it tries once, or without order */
+    HF__QUEUE_BEHIND_SHARED, /* if a stream of shared grants or slots could
+                                pass it for ever */
     HF__QUEUE_ALWAYS         /* needs HF_CAP_FAIR */
 };
 
@@ -60,8 +60,8 @@ enum hf__op_kind {
                         OK · LOST (+ fence, reason, record) */
     HF__OP_RELEASE,  /* token owns it → free, fence kept; what the grant keeps
                         closed stays so unless `reopens`. OK · LOST (+ the
-                        same). Also clears an expired one of ours. Its ticket
-                        leaves the queue too (LOST, if that is all) */
+                        same). Also clears an expired grant of the token and
+                        ends its ticket (LOST, if that is all) */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
                         lease, keeping, owner, fence raised. OK (+ fence) ·
                         LOST (+ the same) · BUSY (somebody else is in the queue,
@@ -103,24 +103,24 @@ struct hf__op {
      * Out: what the store now has for the name; 0 if it has no record. */
     uint64_t fence;
     hf_reason ret_reason; /* LOST: why, by hf__reason_for() */
-    int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER; by the wrappers that of
+    int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER; the wrappers set it to
                              server_info.lease_us, where the store has one */
-    int64_t keep_us;  /* ACQUIRE, HANDOVER: for so long nobody else may have it,
-                         whatever becomes of the grant; needs HF_CAP_KEEP */
-    bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
-                         lease alone; needs HF_CAP_DETACH */
+    int64_t keep_us;  /* ACQUIRE, HANDOVER: for so long nobody else may acquire
+                         it, whatever happens to the grant; needs HF_CAP_KEEP */
+    bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on the grant lives
+                         by its lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
-    bool is_unanswered; /* a claim of it got no answer; RELEASE keeps it out */
+    bool is_unanswered; /* its ACQUIRE got no answer; RELEASE keeps it out */
     struct hf__lock_mode lock_mode; /* ACQUIRE · RENEW, RELEASE: how it was
                                  asked for, a hint; exclusive may be wrong */
     enum hf__queueing queueing;     /* ACQUIRE */
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in the queue */
-    bool took_over; /* out: ACQUIRE: of one that nobody had given back */
+    bool took_over; /* out: ACQUIRE: the last grant was not released */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
-    struct hf__participant_list *ret_participants; /* INSPECT: who holds it (its
-                                    lease runs; holder_lives 0: it died) or
-                                    waits; may be NULL */
-    const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
+    struct hf__participant_list *ret_participants; /* INSPECT: holders (lease
+                                    runs; holder_lives 0: it died) and
+                                    waiters; may be NULL */
+    const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who breaks) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */
     hf__time sent; /* just before execute(); a store may move it back */
@@ -138,10 +138,10 @@ struct hf__op {
 /*
  * Why a token no longer owns its name: `mine` is the fence of the lost grant,
  * `stored` what the record has (0: no record), `broken` the fence of the last
- * grant that an operator broke (a store keeps it in the record; 0: none).
- * Of a grant that stood beside others the store keeps a record until its lease
- * would have ended, and longer, until a later grant: while it is there, it
- * tells BROKEN from EXPIRED, whatever the fence of the name is by now.
+ * grant that an operator broke (a store keeps it in the record; 0: none). The
+ * store keeps the record of a grant that was held beside others until its lease
+ * would have ended, and then until a later grant: while it is there, it tells
+ * BROKEN from EXPIRED, whatever the fence of the name is by now.
  */
 static inline hf_reason hf__reason_for(uint64_t mine, uint64_t stored,
                                        uint64_t broken)
@@ -155,14 +155,13 @@ static inline hf_reason hf__reason_for(uint64_t mine, uint64_t stored,
     return stored == mine ? HF_REASON_EXPIRED : HF_REASON_TAKEN;
 }
 
-/* A wish to be woken when a name's record is no longer as it was seen. */
+/* A request to be woken when a name's record differs from what was seen. */
 struct hf__watch {
     struct hf__key key;
     uint64_t fence;         /* as seen in BUSY */
     struct hf__token token; /* as seen in BUSY */
-    /* Of the waiter, if it waits in the queue, else zero. Then what differs
-     * does not matter: it fires once the waiter may enter, or its ticket is
-     * gone. */
+    /* The waiter's, if it waits in the queue, else zero. With a ticket it fires
+     * once the waiter may enter or its ticket is gone, whatever differs. */
     struct hf__token ticket;
     struct hf__lock_mode lock_mode; /* how the waiter wants the name */
     bool has_fired;                 /* out: look again */
@@ -173,10 +172,9 @@ struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
-    uint64_t client;   /* random, of all its sessions; 0: none. The same */
+    uint64_t client;   /* random, of all its sessions; 0: none; as before */
     struct hf__server_info server_info; /* filled by open() */
-    /* Of the sessions before when open() begins; after close(), of them and
-     * this one. */
+    /* At open(), of earlier sessions; after close(), also of this one. */
     struct hf__stale_session stale_session;
 };
 
@@ -190,16 +188,16 @@ static inline bool hf__is_interrupted(struct hf__head *head)
 typedef int (*hf__list_fn)(void *arg, const char *name, size_t length,
                            const struct hf__record *);
 typedef int (*hf__check_fn)(void *arg, const hf_check_item *);
-/* Called for each grant, perhaps one of ours, that is said to be broken. */
+/* Called for each grant, of this client or not, that is reported broken. */
 typedef void (*hf__broken_fn)(void *arg, uint64_t tag);
 
-/* A cleaning under way. */
+/* A garbage collection, and how far it has come. */
 struct hf__gc {
     bool of_cells; /* tombstones (cell.h) instead of records */
     int64_t idle_us;
     uint64_t count;   /* deleted so far */
-    uint64_t expired; /* of these, those with a grant that nobody gave back */
-    size_t length;    /* of `at`; 0: at the beginning, or (after) over */
+    uint64_t expired; /* of these, those whose grant was not released */
+    size_t length; /* of `at`; 0: at the start, or (after a call) at the end */
     char at[HF__KEY_MAX + 1]; /* the store's own bookmark */
 };
 
@@ -208,19 +206,19 @@ struct hf__backend {
     unsigned caps;              /* HF_CAP_… of a URL without options */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */
-    bool has_no_sigpipe;  /* it works on memory and files, or its sockets are
-                             told: it is spared four system calls a call */
+    bool has_no_sigpipe;  /* it works on memory and files, or its sockets raise
+                             none: it saves four system calls a call */
     bool has_kinds_apart; /* each kind of a batch is a commit; MySQL alone */
 
-    /* Optional, of a URL whose options are still unchecked: which of several
-     * stores it means, whose are all calls of a session; and its caps. */
+    /* Optional, for a URL whose options are still unchecked: which of several
+     * stores it means, which serves all calls of the session; and its caps. */
     const struct hf__backend *(*of)(const struct hf__url *);
     unsigned (*caps_of)(const struct hf__url *);
     /* Required. open() is given a zeroed state with its head set; on failure
-     * the core calls close() all the same. Gives HF_OK, HF_EUNAVAIL,
-     * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EINVAL (an option), HF_ENOMEM.
-     * `allow` is the comma-separated list of overrides, "" if none; it and
-     * the URL are lent for the call. */
+     * the core calls close(), too. Gives HF_OK, HF_EUNAVAIL, HF_EAUTH,
+     * HF_EPROTO, HF_EUNSAFE, HF_EINVAL (an option), HF_ENOMEM. `allow` is the
+     * comma-separated list of overrides, "" if none; it and the URL are lent
+     * for the call. */
     int (*open)(void *s, const struct hf__url *, const char *allow,
                 hf__time deadline, hf_error *);
     /* Safe after a failed open; cannot fail; sends nothing that must arrive. */
@@ -232,28 +230,29 @@ struct hf__backend {
                    hf_error *);
 
     /*
-     * Optional, as all that says so; NULL, and the core polls. Arm, re-read,
-     * return at once if a record differs from what the watch saw (or the
-     * waiter may enter), else sleep until one may differ or the deadline. Sets
+     * Optional, as all that say so; without it the core polls. Arm, re-read,
+     * return at once if a record differs from what the watch saw (or the waiter
+     * may enter), else sleep until one may differ or the deadline. Sets
      * has_fired. A ticket lives on while its watch is waited for. A spurious
      * return is fine; a lost notification may cost time, never correctness.
      * Gives HF_OK (also at the deadline and when interrupted), negative: dead.
-     * With HF__CAP_WAIT_ONE a session may keep, between two waits for the same
-     * key, ticket and lock mode, its place in a queue of the store's; it does
-     * so while the waiter tries. n == 0 says that nobody waits there any more:
-     * let go of it. This comes before a wait for anybody else. It may sleep
-     * for a reply that it is owed, up to the deadline; who can't let go gives
-     * a negative status, which nobody is told. Interrupted: as it pleases. With
-     * HF__CAP_WAIT_LEAVES it keeps one for each watch, but those that are not
-     * in the next list; who was told that it has fired tries. */
+     * With HF__CAP_WAIT_ONE a session may keep its place in a queue of the
+     * store between two waits for the same key, ticket and lock mode, and while
+     * the waiter tries. n == 0 says that no waiter is left: give up the place.
+     * It comes before a wait for another key, and may sleep for an outstanding
+     * reply, up to the deadline; if it fails, it gives a negative status, which
+     * no caller sees. If interrupted it may do either. With HF__CAP_WAIT_LEAVES
+     * a session keeps a place for each watch until a list comes without it; a
+     * waiter whose watch has fired tries.
+     */
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);
     /*
-     * HF_CAP_PUSH: hear of breaks that this session has not heard of yet, at
-     * first of all that are remembered, sleeping until there is one or the
-     * deadline. A hint: the grant's own token knows the truth, and its next
-     * renewal finds it. Costs nothing while nothing is broken; with
-     * HF_CAP_SESSION, where it runs from hf_open() on, what the session needs.
+     * HF_CAP_PUSH: report breaks that this session has not reported yet, at
+     * first all that are remembered; sleep until there is one or the deadline.
+     * A report is a hint: the grant's next renewal, by its token, finds the
+     * truth. Costs nothing while nothing is broken; with HF_CAP_SESSION, where
+     * it runs from hf_open() on, what the session needs.
      */
     int (*listen)(void *s, hf__broken_fn, void *arg, hf__time deadline,
                   hf_error *err);
@@ -265,23 +264,23 @@ struct hf__backend {
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
     /*
-     * Optional: delete records whose key starts with the bytes of `prefix`:
-     * held by nobody for g->idle_us (0: now), not kept closed, nobody in the
-     * queue, the fence below the wall clock, so that the next is above it.
-     * Looks at some thousand, adds to *g, and says in g->at where to go on. As
+     * Optional: delete records whose key starts with the bytes of `prefix`: not
+     * held for g->idle_us (0: now), not kept closed, without waiters, the fence
+     * below the wall clock, so that the next is above it. Looks at some
+     * thousand records, adds to *g, and notes in g->at where to go on. As
      * list().
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);
     /* HF_CAP_CELLS: see cell.h. Gives HF_OK, or negative: session dead. */
     int (*cell)(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);
-    /* Required. Is this server fit? Reports each thing looked at. As list(). */
+    /* Required. Reports item by item if the server is fit. As list(). */
     int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
                  hf_error *);
-    /* Required. Any thread, while another call runs, open() included: wakes it.
-     * The wrapper has stored head.interrupted. */
+    /* Required. Wakes the call that runs, open() included. Thread: any. The
+     * wrapper has stored head.interrupted. */
     void (*interrupt)(void *s);
-    /* Optional: its tables, where open() may not make them; never freed. */
+    /* Optional: SQL that makes its tables, if open() may not; never freed. */
     const char *(*ddl)(const struct hf__url *);
     /* Optional: as hf_lock_fds(). */
     int (*lock_fds)(void *s, int *fds, int max);

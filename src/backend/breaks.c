@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of what was broken, and the channels. Decides who is woken; what a
- * holder does then is the core's. Thread: any.
+ * The ring buffer of broken grants, and the channels. It decides which
+ * processes are woken; the core decides what a holder does then. Thread: any.
  */
 #include "src/backend/breaks.h"
 
@@ -10,7 +10,8 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* Nobody can wake who sleeps in a file that was cut off meanwhile. */
+/* Nothing wakes a thread that sleeps on a file which was truncated meanwhile,
+ * so it looks again after this time. */
 #define NAP_MS 1000
 
 uint64_t hf__token_tag(const struct hf__token *t)
@@ -24,7 +25,7 @@ static size_t channel_at(size_t breaks, uint64_t life)
            (size_t)((life >> 3) % HF__BREAK_CHANNELS) * sizeof(atomic_uint);
 }
 
-/* Where the next tag goes. */
+/* Takes the next place in the ring buffer. */
 static size_t take_slot(struct hf__words *words, size_t breaks)
 {
     size_t next = breaks + offsetof(struct hf__breaks, next);
@@ -44,7 +45,7 @@ void hf__breaks_tell(struct hf__words *words, size_t at,
     uint64_t tag = hf__token_tag(token);
 
     if (hf__token_is_zero(token)) {
-        return; /* it was only kept closed */
+        return; /* there was no grant: the name was only kept closed */
     }
     (void)hf__words_write(words, take_slot(words, at), &tag, sizeof tag);
     if (life != 0) {
@@ -56,7 +57,8 @@ void hf__breaks_tell(struct hf__words *words, size_t at,
     }
 }
 
-/* All of the ring, for whoever took a place in it may have filled it late. */
+/* Reads the whole ring buffer, because a place in it may be filled later than
+ * it was taken. */
 static bool hear(const struct hf__listening *l, hf__broken_fn fn, void *arg)
 {
     uint64_t tags[HF__BREAKS];

@@ -3,13 +3,13 @@
  * How a holder learns at once that its grant was broken, on stores whose
  * processes share memory.
  *
- * A break leaves the tag of the grant's token in a ring and bumps the channel
- * of the process that the grant is bound to: one word, however many locks it
- * holds, on which one thread of each client sleeps. A grant bound to no process
- * may have been adopted by any: all channels hear of it. Nothing is ever taken
- * back, and nothing here is believed: who hears a tag of its own asks the
- * store. More breaks at once than the ring has room for, and some holders
- * learn of theirs at their next renewal only. Thread: any.
+ * A break writes the tag of the grant's token to a ring buffer and bumps the
+ * channel of the process that the grant is bound to: one word, however many
+ * locks the process holds, on which one thread of each client sleeps. A grant
+ * bound to no process may have been adopted by any, so all channels are bumped.
+ * Tags are not removed, and prove nothing: a client that reads a tag of its own
+ * asks the store. If there are more breaks at once than the buffer has room
+ * for, some holders learn of theirs only at their next renewal. Thread: any.
  */
 #ifndef HF_BACKEND_BREAKS_H
 #define HF_BACKEND_BREAKS_H
@@ -31,21 +31,21 @@ struct hf__breaks_seen {
     uint64_t tag[HF__BREAKS];
 };
 
-/* After the break was written. at: of the breaks in the words; life: of the
- * holder's process; 0: of none. */
+/* Call it after the break was written. at: offset of the breaks in the words;
+ * life: of the holder's process; 0: the grant is bound to none. */
 void hf__breaks_tell(struct hf__words *, size_t at, const struct hf__token *,
                      uint64_t life);
 
-/* Who listens. */
+/* A session that listens for breaks. */
 struct hf__listening {
     const struct hf__words *words;
-    size_t at;     /* of the breaks in them */
+    size_t at;     /* offset of the breaks in the words */
     uint64_t life; /* of this process */
     struct hf__sleep_slot *sleep_slot;
     struct hf__head *head;
     struct hf__breaks_seen *heard;
 };
-/* As listen() of the contract. */
+/* Implements listen() of the contract. */
 void hf__breaks_listen(const struct hf__listening *, hf__broken_fn, void *arg,
                        hf__time deadline);
 

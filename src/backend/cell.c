@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a change does to a cell: pure, and the same for all stores that read,
- * decide and write under a lock of their own. Any thread.
+ * Decides what a change does to a cell. It is pure, and serves all stores that
+ * read, decide and write under a lock of their own. Thread: any.
  */
 #include "src/backend/cell.h"
 
@@ -41,8 +41,8 @@ int hf__cell_decide(struct hf__cell_op *op, const struct hf__cell_state *now,
     return HF_OK;
 }
 
-/* Versions are not below the wall clock of when they were made, so they tell
- * their age; one ahead of the clock waits until the clock has passed it. */
+/* A version is not below the wall clock of the time of its change, so it tells
+ * its age; one ahead of the clock waits until the clock has passed it. */
 bool hf__cell_is_idle(const struct hf__cell_state *state, int64_t wall_us,
                       int64_t idle_us)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A cell: a value with a version, in a space of keys of its own, beside the
- * locks: prefix, '=', name. A store needs one step for it: compare the version
- * and replace.
+ * locks: prefix, '=', name. A store needs one atomic step for it: compare the
+ * version and replace.
  *
  * Versions only rise, also over a deletion, which leaves a tombstone: the
- * version stays, the value goes. So who read a version and writes later never
- * meets the same version with another value. Each change carries the writer's
- * token, which stays with it: who got no answer asks again with the same token,
- * and what had been applied is not applied twice.
+ * version stays, the value goes. So a client that read a version and writes
+ * later never finds the same version with another value. Each change carries
+ * the writer's token, which the record keeps: a client that got no answer sends
+ * the change again with the same token, and it is not applied twice.
  */
 #ifndef HF_BACKEND_CELL_H
 #define HF_BACKEND_CELL_H
@@ -19,7 +19,7 @@
 
 enum hf__cell_do { HF__CELL_GET, HF__CELL_PUT, HF__CELL_DELETE };
 
-/* What a store has of a cell, beside the value; all zero: nothing, not even a
+/* The record of a cell but for its value; all zero: there is none, not even a
  * tombstone. */
 struct hf__cell_state {
     uint64_t version;
@@ -29,12 +29,12 @@ struct hf__cell_state {
 };
 
 /*
- * One question or change. As with hf__op the core owns it until cell()
- * returns, and its result begins as HF_EUNAVAIL, becomes HF_EUNKNOWN before the
- * first byte that could apply it leaves, and something better only after the
- * reply or commit: HF_OK · HF_CONFLICT (PUT, DELETE; + state) · HF__AGAIN · a
- * failure, and surely nothing was done. HF_OK of a change: it is in force, from
- * this try or an earlier one with this token; state is that after it.
+ * A read or a change. As with hf__op the core owns it until cell() returns, and
+ * its result begins as HF_EUNAVAIL, becomes HF_EUNKNOWN before the first byte
+ * that could apply it leaves, and something better only after the reply or
+ * commit: HF_OK · HF_CONFLICT (PUT, DELETE; + state) · HF__AGAIN · a failure,
+ * and certainly nothing was done. HF_OK of a change: it was applied, by this
+ * try or an earlier one with this token; `state` is as after it.
  */
 struct hf__cell_op {
     enum hf__cell_do what;
@@ -48,15 +48,17 @@ struct hf__cell_op {
     hf_error *err;               /* text of a negative result; may be NULL */
 };
 
-/* What becomes of a change, given what there is: HF_OK or HF_CONFLICT, and the
- * state after it; *ret_writes: it is to be written, with the op's value. For
- * every store that decides here rather than in the server's language. wall_us
- * as in hf__fence_after(). HF_EPROTO: what there is, is damaged. */
+/* Decides a change by the present state: HF_OK or HF_CONFLICT, and op->state;
+ * *ret_writes: the store must write op->state, with the op's value. For every
+ * store that decides here rather than in the server's language. wall_us as in
+ * hf__fence_after(). HF_EPROTO: the present state is damaged, or wall_us is out
+ * of range. */
 HF_MUST_CHECK int hf__cell_decide(struct hf__cell_op *,
                                   const struct hf__cell_state *now,
                                   int64_t wall_us, bool *ret_writes);
 
-/* A tombstone that nobody who read it can still want to replace. */
+/* Is it a tombstone older than idle_us? A client that read it is assumed to
+ * replace it no more. */
 bool hf__cell_is_idle(const struct hf__cell_state *, int64_t wall_us,
                       int64_t idle_us);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rule by which claims enter: nobody whom a holder excludes, and nobody
- * before those who came first. Which grants and tickets still count is the
- * store's to say. Thread: any.
+ * The rule by which claims enter: a claim that no holder excludes, and none
+ * before those that came first. The store says which grants and tickets still
+ * count. Thread: any.
  */
 #include "src/backend/compatibility.h"
 
@@ -30,7 +30,7 @@ bool hf__lock_modes_compatible(struct hf__lock_mode a, struct hf__lock_mode b)
     return a.mode == HF__MODE_SHARED || a.slots == b.slots;
 }
 
-/* Nobody's is not mine, though I have none. */
+/* A zero token is nobody's, so it never matches. */
 static bool is_mine(const struct hf__contender *contender,
                     const struct hf__token *token)
 {
@@ -38,8 +38,9 @@ static bool is_mine(const struct hf__contender *contender,
            hf__token_equal(&contender->token, token);
 }
 
-/* The lowest free slot once those in the queue before have had theirs; −1: none
- * is left for it. Which of the free ones it gets does not matter to them. */
+/* The lowest free slot if more than `before` are free, one for each waiter
+ * before this claim; else −1. Those waiters don't mind which of the free ones
+ * it gets. */
 static int slot_left(const struct hf__holders_waiters *s,
                      const struct hf__token *mine, int slots, int before)
 {
@@ -111,7 +112,8 @@ enum hf__entry hf__may_enter(const struct hf__holders_waiters *s,
     return has_slots && *ret_slot < 0 ? HF__ENTRY_PROMISED : HF__ENTRY_OPEN;
 }
 
-/* Grants of another lock mode that can follow one another for ever. */
+/* Does anybody hold or want it shared or with slots in another lock mode? Such
+ * grants can follow one another for ever. */
 static bool is_any_stream(const struct hf__contender *all, int n,
                           struct hf__lock_mode lock_mode)
 {

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is at a name: grants, of which several may stand side by side, and
- * claims in the queue. This file has the rule by which a claim may enter, the
- * same for every store, and the list that is made for people. Pure but for the
- * list's memory. Thread: any.
+ * The participants of a name: its grants, of which there may be several at
+ * once, and the claims in its queue. This file has the rule by which a claim
+ * may enter, the same for every store, and the list of participants for people.
+ * Pure but for the list's memory. Thread: any.
  */
 #ifndef HF_BACKEND_COMPATIBILITY_H
 #define HF_BACKEND_COMPATIBILITY_H
 
 #include "src/backend/backend.h"
 
-/* A claim whose ticket was neither asked for nor waited on for so long counts
- * as gone: its process is stopped, or dead in a way that the store can't
- * see. */
+/* A claim that neither tried nor waited with its ticket for so long counts as
+ * gone: its process is stopped, or died in a way that the store can't see. */
 #define HF__TICKET_PATIENCE_MS 1000
-/* Who waits in the queue, or behind one, looks that often without being
+/* A waiter in the queue, or behind one, looks again so often even if it is not
  * woken. */
 #define HF__TICKET_LOOK_MS 200
-/* A claim that was gone for no longer finds its place again. */
+/* A claim that was gone for no longer than this finds its place in the queue
+ * again. */
 #define HF__TICKET_KEEP_MS 60000
 
 /* A live grant, or a live ticket, as the rule sees it. */
 struct hf__contender {
     struct hf__token token;
     struct hf__lock_mode lock_mode;
-    int slot; /* of a grant of a slot */
+    int slot; /* of a grant with slots */
 };
 
-/* Those at one name. Only who counts is listed: grants whose lease runs and
- * whose holder is not known to be dead, tickets whose claim still waits. */
+/* Holders and waiters of one name. Only those that count are listed: grants
+ * whose lease runs and whose holder is not known to be dead, and tickets whose
+ * claim still waits. */
 struct hf__holders_waiters {
     const struct hf__contender *holders;
     int n_holders;
@@ -39,50 +40,52 @@ struct hf__holders_waiters {
 enum hf__entry {
     HF__ENTRY_OPEN,     /* it may enter, in ret_slot if it wants one */
     HF__ENTRY_HELD,     /* a grant is in the way */
-    HF__ENTRY_PROMISED, /* only somebody who is before it in the queue */
-    HF__ENTRY_MISFIT    /* the slots that are held are of another number */
+    HF__ENTRY_PROMISED, /* only a waiter before it in the queue is in the way */
+    HF__ENTRY_MISFIT    /* it is held with another number of slots */
 };
 
-/* May the claim of that token enter? Its own grant and ticket are never in
- * its way; a ticket gives it its place in the queue. ret_slot: −1 without
- * slots; for MISFIT, how many there are. */
+/* May the claim of that token enter? Its own grant and ticket are never in its
+ * way; a ticket gives it its place in the queue. ret_slot: −1 without slots;
+ * for MISFIT, the number of slots with which the name is held. */
 enum hf__entry hf__may_enter(const struct hf__holders_waiters *,
                              const struct hf__token *, struct hf__lock_mode,
                              int *ret_slot);
-/* From the numbers of a record; false: there is no such. */
+/* Makes a lock mode of the numbers in a record; false: they are invalid. */
 HF_MODULE_API bool hf__lock_mode_from(int64_t mode, int64_t slots,
                                       struct hf__lock_mode *ret_lock_mode);
-/* Could the two be granted at the same time? Slots: as far as they suffice. */
+/* Could the two be granted at the same time? With slots: if enough are free. */
 HF_MODULE_API bool hf__lock_modes_compatible(struct hf__lock_mode a,
                                              struct hf__lock_mode b);
 /* Does the acquire, which may not enter, leave a ticket? */
 HF_MODULE_API bool hf__leaves_ticket(const struct hf__holders_waiters *,
                                      const struct hf__op *);
-/* The acquire is HF__ENTRY_MISFIT: its result, with its text. */
+/* Gives the result of an acquire that is HF__ENTRY_MISFIT, and its text. */
 HF_MODULE_API int hf__tell_misfit(const struct hf__op *, int slots_held);
 
 /* ---- for people */
 
-/* One who holds the name, or waits for it. */
+/* A holder of the name, or a waiter. */
 struct hf__participant_info {
     bool is_waiting;
-    struct hf__record record; /* of the grant; of one who waits: owner, manner,
+    struct hf__record record; /* of the grant; of a waiter: owner, lock mode,
                                  and in acquired_us since when */
 };
 
-/* Holders, then those in the queue in their order; all zero is empty. */
+/* The holders, then the waiters in the order of the queue; all zero is
+ * empty. */
 struct hf__participant_list {
     struct hf__participant_info *list;
     int n;
     int room;
 };
 
-/* HF_OK, or HF_ENOMEM: then it is as before. */
+/* HF_OK, or HF_ENOMEM: then the list is as before. */
 HF_MODULE_API HF_MUST_CHECK int
 hf__participant_list_add(struct hf__participant_list *,
                          const struct hf__participant_info *);
 void hf__participant_list_free(struct hf__participant_list *);
-/* The holder whose lease ends first; without any, `record`. */
+/* The record of the holder whose lease ends first; without holders,
+ * `record`. */
 const struct hf__record *
 hf__participant_list_first_to_end(const struct hf__participant_list *,
                                   const struct hf__record *);

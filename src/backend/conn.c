@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checked wrappers: the only way from the core into a store. What the
- * core asks and what a store answers are asserted here, once for all stores,
- * as far as only a bug of ours can break them. What a server, a file or a
- * user could cause is an answer instead: a fence out of range is HF_EPROTO, a
- * time out of range is at its end.
+ * The checked wrappers: the only way from the core into a store. They assert
+ * what the core asks and what a store answers, once for all stores, where only
+ * a bug of ours can break the contract. What a server, a file or a user could
+ * cause gives a result instead: a fence out of range is HF_EPROTO, a time out
+ * of range is bounded.
  *
- * Here too, for every store: no SIGPIPE reaches the caller's thread, the
- * clock is read immediately before a batch goes out, and an interrupt hits
- * the call it was meant for and no later one. Retrying, reopening and what a
- * result means are the core's. Thread: one for each conn, interrupt any.
+ * For every store they also keep SIGPIPE from the caller's thread, read the
+ * clock immediately before a batch goes out, and let an interrupt reach the
+ * call it was meant for and no later one. The core retries, reopens and decides
+ * what a result means. Thread: one for each conn, interrupt any.
  */
 #include "src/backend/conn.h"
 
@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-/* Both fit the public API and far beyond; neither overflows nanoseconds. */
+/* The public API allows no more than these; neither overflows nanoseconds. */
 #define LEASE_MAX_US ((int64_t)HF_LEASE_MAX_MS * 1000)
 #define KEEP_MAX_US  (INT64_C(100) * 366 * 86400 * 1000000)
 /* The wall clock at the end of the year 9999, the last that has four digits. */
@@ -38,7 +38,7 @@ static bool is_usable(const struct hf__conn *conn)
     return conn->state != NULL && !conn->is_dead;
 }
 
-/* Every call of a store but close stands between begin() and end(). */
+/* Every call of a store but close() runs between begin() and end(). */
 static void begin(struct hf__conn *conn, struct hf__sigpipe *sigpipe)
 {
     if (!conn->backend->has_no_sigpipe) {
@@ -54,7 +54,7 @@ static void begin(struct hf__conn *conn, struct hf__sigpipe *sigpipe)
 
 static int end(struct hf__conn *conn, const struct hf__sigpipe *sigpipe, int r)
 {
-    HF_ASSERT(r <= 0); /* outcomes are the operations', not the call's */
+    HF_ASSERT(r <= 0); /* only operations have outcomes */
     hf__mutex_lock(&conn->mutex);
     conn->is_running = false;
     hf__mutex_unlock(&conn->mutex);
@@ -158,7 +158,7 @@ static bool is_keeping(unsigned caps, const struct hf__op *op)
                                 op->keep_us <= KEEP_MAX_US);
 }
 
-/* Beside others, or in line, only where the store can. */
+/* Shared, with slots or fair: only if the store can do that. */
 static bool is_mannered(unsigned caps, const struct hf__op *op)
 {
     unsigned needed = 0;
@@ -236,7 +236,7 @@ static void prepare(struct hf__op *op, hf__time now, int64_t lease_us)
     op->took_over = false;
     op->slot = -1;
     if (op->ret_participants != NULL) {
-        op->ret_participants->n = 0; /* of an attempt before */
+        op->ret_participants->n = 0; /* from an earlier attempt */
     }
     if (op->ret_record != NULL) {
         *op->ret_record = (struct hf__record){
@@ -267,7 +267,7 @@ static bool is_possible_result(const struct hf__op *op)
 {
     int r = op->result;
 
-    if (r == HF_EINVAL) { /* slots of another number; too long a lease */
+    if (r == HF_EINVAL) { /* another number of slots; too long a lease */
         return op->kind == HF__OP_RENEW ||
                (op->kind == HF__OP_ACQUIRE &&
                 op->lock_mode.mode != HF__MODE_SHARED);
@@ -283,8 +283,8 @@ static bool gives_fence(enum hf__op_kind kind)
            kind == HF__OP_RAISE || kind == HF__OP_BREAK;
 }
 
-/* A damaged or edited record can say anything of times, and all who read it
- * calculate with them. */
+/* A damaged or edited record can have any times, and all who read it calculate
+ * with them. */
 static void bound_times(struct hf__record *record)
 {
     if (record->remaining_us < 0) {
@@ -308,9 +308,9 @@ static void bound_told(struct hf__op *op)
     }
 }
 
-/* The store keeps the fences, so a damaged or foreign record can give any.
- * The grant may stand there: as with every failure but HF_EUNAVAIL, the core
- * gives it back by token. */
+/* The store keeps the fences, so a damaged or foreign record can give any. The
+ * grant may exist in the store: as after every failure but HF_EUNAVAIL, the
+ * core gives it back by token. */
 static void check_result(unsigned caps, struct hf__op *op)
 {
     HF_ASSERT(is_possible_result(op));
@@ -372,7 +372,7 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
     }
     if (n == 0 &&
         (conn->caps & (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES)) == 0) {
-        return HF_OK; /* it keeps no places */
+        return HF_OK; /* the store keeps no place in a queue */
     }
     /* From begin() on an interrupt reaches the running call. */
     begin(conn, &sigpipe);
@@ -548,8 +548,8 @@ uint64_t hf__fence_after(uint64_t stored, int64_t wall_us)
 {
     uint64_t wall = wall_us > 0 ? (uint64_t)wall_us : 0;
 
-    /* A damaged record must not make it start again from zero; the wrappers
-     * refuse what it gives. */
+    /* A damaged record must not make the fence start again from zero: what it
+     * gives here is out of range, and the wrappers refuse it. */
     if (stored >= HF__FENCE_END) {
         return stored;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core calls: the registry of stores, and one open session of a
- * store. The wrappers are the only callers of a backend's functions; they
- * assert the contract on both sides, block SIGPIPE for the thread, and number
- * the calls so that an interrupt meets the one it was meant for.
+ * What the core calls: the registry of stores, and one open session of a store.
+ * The wrappers are the only callers of a backend's functions; they assert the
+ * contract on both sides, block SIGPIPE for the thread, and number the calls so
+ * that an interrupt reaches the call that it was meant for.
  */
 #ifndef HF_BACKEND_CONN_H
 #define HF_BACKEND_CONN_H
@@ -15,19 +15,19 @@
  * the last. Decorators are not listed. */
 const char *hf__store_name(int i);
 /*
- * By URL scheme, "fault+X" and other names of a store included; loads its
- * module if that is what it is. HF_OK; HF_EINVAL: this build has none of that
- * name; HF_ENOTSUP: its module is not there or does not fit; HF_EAUTH,
- * HF_EUNAVAIL, HF_ENOMEM: the system does not give it.
+ * Finds a store by URL scheme, "fault+X" and other names of a store included,
+ * and loads its module if it is one. HF_OK; HF_EINVAL: this build has no store
+ * of that name; HF_ENOTSUP: its module is missing or of another build;
+ * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM: the system can't open it.
  */
 HF_MUST_CHECK int hf__backend_load(const char *scheme,
                                    const struct hf__backend **ret_backend,
                                    hf_error *err);
-/* The same for who needs no reason: NULL if it can't be had. */
+/* The same for a caller that needs no reason: NULL if it can't be loaded. */
 const struct hf__backend *hf__backend_find(const char *scheme);
 
-/* A store's URL, or several that are one together: "redis://a redis://b/0" is
- * redlock://a,b/0 in other words. As hf__url_parse(). */
+/* Parses a store's URL, or several that mean one: "redis://a/0 redis://b/0"
+ * means redlock://a,b/0. As hf__url_parse(). */
 HF_MUST_CHECK int hf__backend_url(const char *text, struct hf__url **ret_url,
                                   hf_error *err);
 
@@ -39,18 +39,19 @@ struct hf__conn {
     const struct hf__backend *backend;
     unsigned caps;     /* of its URL */
     void *state;       /* NULL when not open */
-    bool is_dead;      /* a call said so; only close is left */
+    bool is_dead;      /* a call failed for good: only close it */
     bool only_listens; /* set before it is opened */
-    uint64_t client;   /* also; see hf__head */
+    uint64_t client;   /* set before it is opened, too; see hf__head */
     struct hf__stale_session stale_session; /* of sessions that were closed */
     struct hf__mutex mutex; /* guards the rest; all zero is ready for use */
-    bool is_running;        /* a call is */
-    bool is_interrupted;    /* between two calls: kept for the next wait() */
+    bool is_running;        /* a call runs */
+    bool is_interrupted;    /* between two calls: kept for the next wait() or
+                               listen() */
     unsigned generation;    /* of the running or last call */
 };
 
-/* conn must be zeroed or closed; what it keeps of its last session is for the
- * same store. On failure it is closed again. */
+/* conn must be zeroed or closed. It may be opened again for the same store
+ * only, as it keeps the stale session. On failure it is closed again. */
 HF_MUST_CHECK int hf__conn_open(struct hf__conn *, const struct hf__backend *,
                                 const struct hf__url *, const char *allow,
                                 hf__time deadline, hf_error *);
@@ -60,7 +61,7 @@ bool hf__conn_is_open(const struct hf__conn *);
 /* Sets every result to HF_EUNAVAIL first, reads the clock into sent. */
 HF_MUST_CHECK int hf__conn_execute(struct hf__conn *, struct hf__op *ops[],
                                    int n, hf__time deadline, hf_error *);
-/* HF_ENOTSUP if the backend has no wait. n == 0: nobody waits any more. */
+/* HF_ENOTSUP if the backend has no wait. n == 0: no waiter is left. */
 HF_MUST_CHECK int hf__conn_wait(struct hf__conn *, struct hf__watch *w[], int n,
                                 hf__time deadline, hf_error *);
 /* HF_ENOTSUP if the backend has no listen. */
@@ -82,7 +83,8 @@ HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
  * hf__conn_wait() or hf__conn_listen() returns at once: a thread that was about
  * to wait is not missed. */
 void hf__conn_interrupt(struct hf__conn *);
-/* The next call is not to return at once: what came was for the last one. */
+/* Forget an interrupt that came between two calls: it was meant for the last
+ * one, and the next must not return at once. */
 void hf__conn_forget_interrupt(struct hf__conn *);
 int hf__conn_lock_fds(struct hf__conn *, int *fds, int max);
 /* Grade and reach found at open. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only file that is in every module: what the library looks for in it.
- * The build says whose HF__MODULE_BACKEND it is. Thread: none.
+ * The symbol that the library looks for in a module; every module has this
+ * file. The build defines HF__MODULE_BACKEND as the module's store. Thread:
+ * none.
  */
 #include "src/backend/module.h"
 

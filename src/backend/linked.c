@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores that could be modules, where they are linked in: the static
- * library, the tests, and everything with -Dmodules=false. Thread: any.
+ * The table of the stores that could be modules, for builds that link them in:
+ * the static library, the tests, and everything with -Dmodules=false. Thread:
+ * any.
  */
 #include "src/backend/registry.h"
 

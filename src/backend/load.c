@@ -2,10 +2,10 @@
 /*
  * Loading the module of a store: holdfast-STORE.so, in the folder holdfast
  * beside the library or, as in a build folder, right beside it, and nowhere
- * else, whatever the environment and the current folder are. Once loaded it
- * stays. The libraries that it needs are the loader's to find, as those of a
- * program. Only the shared library has this file. Thread: any; no fork() of
- * this process meets a load half done, which a child would be left with; so a
+ * else, whatever the environment and the current folder are. A loaded module
+ * stays. The system's loader finds the libraries that it needs, as for a
+ * program. Only the shared library has this file. Thread: any. A fork() of this
+ * process waits for a load, which the child would inherit half done; so a
  * constructor must not open a store, nor fork while another thread may.
  */
 #include "src/backend/module.h"
@@ -27,8 +27,8 @@
 static char library[PATH_MAX];
 
 /*
- * At load, for the loader may know the library by a path that is relative to
- * the folder which is the current one now.
+ * Runs at load, because the loader may know the library by a path relative to
+ * the folder that is the current one now.
  */
 __attribute__((constructor)) static void find_library(void)
 {
@@ -53,7 +53,7 @@ __attribute__((constructor)) static void find_library(void)
     memcpy(library + n, info.dli_fname, strlen(info.dli_fname) + 1);
 }
 
-/* The folder of the file itself, not of a link to it. */
+/* Gives the folder of the library file itself, not of a link to it. */
 static int find_folder(char folder[PATH_MAX], hf_error *err)
 {
     if (realpath(library, folder) == NULL) {
@@ -70,7 +70,7 @@ static int find_folder(char folder[PATH_MAX], hf_error *err)
     return HF_OK;
 }
 
-/* HF_OK: path is that of a file that can be read. */
+/* HF_OK: path is the module's file, which can be read. */
 static int find_file(const struct hf__modular *m, char path[PATH_MAX],
                      hf_error *err)
 {
@@ -156,7 +156,7 @@ static int load_file(struct hf__modular *m, const char *path, hf_error *err)
     const struct hf__module *module = dlsym(handle, "hf__module");
     int r = check_stamp(m, module, path, err);
     if (r != HF_OK) {
-        dlclose(handle); /* nothing of it was called */
+        dlclose(handle); /* none of its code was called */
         return r;
     }
     atomic_store(&m->backend, module->backend);
@@ -168,7 +168,7 @@ int hf__module_load(struct hf__modular *m, hf_error *err)
     char path[PATH_MAX];
     int r = HF_OK;
 
-    hf__fork_forbid(); /* which is one lock for all loads, too */
+    hf__fork_forbid(); /* also serves as the lock of all loads */
     if (atomic_load(&m->backend) == NULL) {
         r = find_file(m, path, err);
         r = r == HF_OK ? load_file(m, path, err) : r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a module shows: its store, and the stamp of the contract it was built
- * against. A module shares structs with the library and has no compatibility
- * across versions: one whose stamp differs in anything is not used.
+ * What a module exports: its store, and the stamp of the contract that it was
+ * built against. A module shares structs with the library and is not compatible
+ * across versions: one whose stamp differs in anything is refused.
  */
 #ifndef HF_BACKEND_MODULE_H
 #define HF_BACKEND_MODULE_H
@@ -20,7 +20,7 @@
 #include "src/base/thread.h"
 #include "src/base/wake.h"
 
-/* All that a store and the library hand to each other. */
+/* All types that a store and the library hand to each other. */
 #define HF__STAMP_MAP(X)                                                       \
     X(struct hf__backend)                                                      \
     X(struct hf__op)                                                           \
@@ -66,7 +66,7 @@ struct hf__module {
     const struct hf__backend *backend;
 };
 
-/* The one symbol of a module. entry.c */
+/* The one symbol that a module exports; see entry.c. */
 HF_MODULE_API extern const struct hf__module hf__module;
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores that are modules: the shared library's table. It names all that
- * there are, also those that are not installed, for the error that says so.
- * Thread: any.
+ * The shared library's table of the stores that are modules. It also names
+ * those that are not installed, so that an error can say so. Thread: any.
  */
 #include "src/backend/registry.h"
 

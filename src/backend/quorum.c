@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The majority rule. This file decides what the members' answers amount to;
- * sending to them, time limits and giving back what a failed attempt won are
- * left to the caller, and so is the locking. Any thread.
+ * The majority rule: what the members' answers mean together. The caller sends
+ * to them, keeps time limits, gives back what a failed attempt won, and locks.
+ * Thread: any.
  */
 #include "src/backend/quorum.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One verdict from the answers of n independent members; with one member, what
- * that member says. Pure. For stores that are several servers.
+ * One verdict from the answers of n independent members; with one member, that
+ * member's answer. Pure. For stores of several servers.
  */
 #ifndef HF_BACKEND_QUORUM_H
 #define HF_BACKEND_QUORUM_H
@@ -26,23 +26,24 @@ struct hf__quorum {
 
 HF_MODULE_API void hf__quorum_init(struct hf__quorum *, int members);
 /*
- * Of what a member that refuses may grant the next time (a renewal, which makes
- * the grant anew where somebody stood in its way for a moment): only a majority
- * refuses. What neither side has won is HF_EUNKNOWN. Before the first answer.
+ * For a request that a refusing member may grant the next time: a renewal,
+ * which recreates the grant on a member where another stood in its way for a
+ * moment. Then only a majority of refusals is a refusal, and if neither side
+ * has a majority the verdict is HF_EUNKNOWN. Call it before the first answer.
  */
 HF_MODULE_API void hf__quorum_mends(struct hf__quorum *);
 /* Count one member's result: a status of hf_status. */
 HF_MODULE_API void hf__quorum_note(struct hf__quorum *, int result,
                                    uint64_t fence);
-/* More than half. */
+/* The least number that is more than half. */
 HF_MODULE_API int hf__quorum_majority(int members);
 /* True once no answer that is still out can change the verdict. */
 HF_MODULE_API bool hf__quorum_is_decided(const struct hf__quorum *);
 /*
  * HF_OK: a majority granted. A refusal: a majority answered, and too few
- * granted (if it mends: and a majority refused). HF_EUNKNOWN: too few answered,
- * and some may have applied it. Else the first failure. Only once it is
- * decided.
+ * granted (after hf__quorum_mends(): and a majority refused). HF_EUNKNOWN: too
+ * few answered, and some may have applied it. Else the first failure. Only once
+ * it is decided.
  */
 HF_MODULE_API int hf__quorum_verdict(const struct hf__quorum *);
 

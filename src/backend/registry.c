@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which stores this build has. The tests run every store of the tables and
- * refuse one that they have no URL for, so a new store is known to all of
- * them by its one line. What a store does is its own folder's matter, how a
- * module is loaded is load.c's. Thread: any.
+ * refuse one that they have no URL for, so one line makes a new store known to
+ * all of them. load.c loads modules. Thread: any.
  */
 #include "src/backend/registry.h"
 
@@ -21,7 +20,7 @@ static const struct hf__backend *const built_in[] = {
 };
 enum { N_BUILT_IN = (int)(sizeof built_in / sizeof *built_in) };
 
-/* Which stores' URLs are the members of another's. */
+/* The schemes of which several URLs mean one URL of another store. */
 static const struct hf__url_joint joints[] = {
     {"redis", "redlock", NULL},
     {"rediss", "redlock", "tls=verify"},

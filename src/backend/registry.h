@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores of this build: one line for each here. What works on memory and
- * files is built in, and has a line in the table of registry.c, too; what
- * needs a server's client library is a module, or linked in where there are
- * none (linked.c and modules.c make the same table of one or the other).
- * Only the registry itself, the decorators and the stores need this.
+ * The stores of this build, one line for each. A store on memory or files is
+ * built in and also has a line in the table of registry.c. A store that needs a
+ * server's client library is a module, or linked in if the build has no modules
+ * (modules.c and linked.c make the same table of one or the other). Only the
+ * registry, the decorators and the stores include this.
  */
 #ifndef HF_BACKEND_REGISTRY_H
 #define HF_BACKEND_REGISTRY_H
@@ -39,10 +39,10 @@ struct hf__modular {
 extern struct hf__modular hf__modulars[]; /* linked.c or modules.c */
 
 /*
- * What hf__modular.load is for a module. HF_OK; HF_ENOTSUP: it is not there,
- * or what it needs is not, or it is not of this build; HF_EAUTH, HF_EUNAVAIL,
- * HF_ENOMEM: the system does not give it. One that was not loaded is tried
- * again at the next call. Thread: any.
+ * The load function of a module. HF_OK; HF_ENOTSUP: the module, or a library
+ * that it needs, is missing, or it is of another build; HF_EAUTH, HF_EUNAVAIL,
+ * HF_ENOMEM: the system can't open it. After a failure the next call tries
+ * again. Thread: any.
  */
 HF_MUST_CHECK int hf__module_load(struct hf__modular *, hf_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling what a check found. What is fit is the stores' to say. Called by the
+ * Reports what a check found; the stores judge what is fit. Called by the
  * sessions' threads.
  */
 #include "src/backend/report.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping on shared words. What the words mean is wake_table.c's, when to
- * sleep the stores' own to say. Called by the sessions' threads; sleep slots
- * are ended by any.
+ * Sleeping on shared words. wake_table.c knows what the words mean, the stores
+ * decide when to sleep. Called by the sessions' threads; any thread may end a
+ * sleep.
  */
 #include "src/backend/shared.h"
 
@@ -11,7 +11,7 @@
 void hf__sleep_slot_on(struct hf__sleep_slot *sleep_slot, struct hf__head *head,
                        atomic_uint *word, unsigned seen, hf__time limit)
 {
-    /* Shown before asking: an interrupt after this bumps the word. */
+    /* Stored before the check: an interrupt after this bumps the word. */
     atomic_store(&sleep_slot->word, word);
     if (!hf__is_interrupted(head)) {
         hf__futex_wait_shared(word, seen, limit);
@@ -19,7 +19,7 @@ void hf__sleep_slot_on(struct hf__sleep_slot *sleep_slot, struct hf__head *head,
     atomic_store(&sleep_slot->word, NULL);
 }
 
-/* A waiter sleeps on a word that it shares; the others wake for nothing. */
+/* The word may be shared with other waiters, which wake for nothing. */
 void hf__sleep_slot_end(struct hf__sleep_slot *sleep_slot)
 {
     atomic_uint *word = atomic_load(&sleep_slot->word);
@@ -75,7 +75,7 @@ void hf__sleep_slot_tell_taken(struct hf__sleep_slot *sleep_slot,
 {
     if (op->kind != HF__OP_ACQUIRE) {
         hf__wake_table_look(
-            view, &sleep_slot->summary); /* it was another's all along */
+            view, &sleep_slot->summary); /* it was not free before the change */
     }
     hf__wake_table_taken(view, hf__wake_key_of(&op->key), &sleep_slot->summary);
 }

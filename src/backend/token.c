@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tokens compared, written and read. This file decides when two are the same
- * and which texts are tokens; whose they are is the store's to know. Pure.
- * Thread: any.
+ * Compares, writes and reads tokens, and hides them in texts. Pure. Thread:
+ * any.
  */
 #include "src/backend/record.h"
 
 #include <string.h>
 
-/* The text may be cut within a token; times and fences have fewer digits. */
+/* Less than a token has, because a text may be cut within one; times and fences
+ * have fewer digits than this. */
 #define LEAST_HIDDEN 24
 
 bool hf__token_is_zero(const struct hf__token *t)
