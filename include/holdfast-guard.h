@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holdfast's guard of a file: who was stopped for longer than his lease, and
- * goes on to write what he had computed, is refused by the file itself. It is
- * the fence of his lock that is compared, so the lock may be of any store.
+ * Holdfast's guard of a file: a process that was stopped for longer than its
+ * lease, and then writes what it had computed, is refused. The guard compares
+ * the fence of its lock with the highest one so far, so the lock may be of any
+ * store.
  *
  *     if (hf_guard_file("/srv/report.json", hf_fence(lock), text, length,
  *                       &err) == HF_LOST) {
@@ -23,27 +24,26 @@ extern "C" {
 #endif
 
 /*
- * Replace what the file at `path` has by `length` bytes, unless somebody with a
- * higher fence has written it. All at once: readers, who need nothing but the
- * path, find the old bytes or the new ones, also after a power failure, and a
- * new file gets the permissions of the old one (and its owner, as far as the
- * caller may give it away). The same fence may write again.
+ * Replace the contents of the file at `path` by `length` bytes, unless a higher
+ * fence has written it. This is atomic: readers, who need only the path, find
+ * the old bytes or the new ones, also after a power failure. A new file gets
+ * the permissions of the old one (and its owner, if the caller may set it). The
+ * same fence may write again.
  *
- * Beside it lies PATH.fence, which has the highest fence so far, and PATH.new
- * for the moment of a write. Whoever may write the folder is trusted, and may
- * write PATH.fence, too (its group: in a folder with the setgid bit); all
- * writers are to come this way. Never delete PATH.fence while somebody who was
- * late may still come. A `path` that is a symbolic link is replaced, not
- * followed.
+ * PATH.fence beside it has the highest fence so far, and PATH.new exists during
+ * a write. Whoever may write the folder is trusted, and may write PATH.fence,
+ * too (its group: in a folder with the setgid bit); all writers must use this
+ * function. Never delete PATH.fence while a late writer may still come. A
+ * `path` that is a symbolic link is replaced, not followed.
  *
- * Gives: HF_OK; HF_LOST, one with a higher fence has come to write, and nothing
- * was done; HF_BUSY, another write has been under way for 5 s (its
- * writer was stopped in it); HF_EINVAL (the path, fence 0, or 2^53 and more, as
- * of a store without fences), HF_EPROTO (PATH.fence has no number), HF_EUNSAFE
- * (a network file system, or it is no plain file), HF_EAUTH, HF_EUNAVAIL,
- * HF_ENOMEM: the file is as it was, though lower fences may be refused from now
- * on; HF_EUNKNOWN: it was written, but perhaps a power failure undoes it.
- * Any thread, no client. Blocks: up to 5 s, and for the disk.
+ * Gives: HF_OK; HF_LOST, a writer with a higher fence came before, and nothing
+ * was done; HF_BUSY, another write has been under way for 5 s (its writer was
+ * stopped in it); HF_EINVAL (the path, fence 0, or 2^53 and more, as of a store
+ * without fences), HF_EPROTO (PATH.fence has no number), HF_EUNSAFE (a network
+ * file system, or it is no plain file), HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM: the
+ * file is as it was, though lower fences may be refused from now on;
+ * HF_EUNKNOWN: it was written, but perhaps a power failure undoes it. Any
+ * thread, no client. Blocks: up to 5 s, and for the disk.
  */
 HF_API HF_MUST_CHECK int hf_guard_file(const char *path, uint64_t fence,
                                        const void *bytes, size_t length,

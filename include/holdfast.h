@@ -104,7 +104,7 @@ typedef struct hf_error {
         sizeof(hf_error), 0, 0, "", ""                                         \
     }
 
-/* How far apart two programs may be and still exclude each other. */
+/* How far apart two programs may be to exclude each other. */
 typedef enum hf_reach {
     HF_REACH_PROCESS = 0, /* this process */
     HF_REACH_USER = 1,    /* this user on this host */
@@ -230,24 +230,24 @@ HF_API void hf_cancel_free(hf_cancel *cancel);
 /* ---- acquiring and letting go ----------------------------------------- */
 
 typedef struct hf_acquire_opts {
-    size_t size;          /* sizeof(hf_acquire_opts) */
-    int64_t wait_ms;      /* patience with a holder: 0 tries once, HF_FOREVER */
-    int64_t lease_ms;     /* how long the grant lives without renewal; with
-                             HF_CAP_SESSION leave it at the default */
-    int auto_renew;       /* 1: the library renews it at a third of the lease */
-    const char *owner;    /* label for people, ≤ 255 bytes, with fields as in
-                             hf_owner_format(); NULL: program name */
-    const char *note;     /* for people, ≤ 255 bytes; NULL: none */
-    hf_cancel *cancel;    /* NULL: none */
-    int reentrant;        /* 1: its owner gets it again at once, counted */
-    int detached;         /* 1: lives by its lease, not with this process */
-    uint64_t owner_id;    /* who asks, for reentrant and HF_DEADLOCK; 0: the
-                             calling thread */
-    int64_t min_hold_ms;  /* from the grant on nobody else gets it for so
-                             long, whatever becomes of the holder; 0: none */
-    int64_t max_hold_ms;  /* lost after that, also if renewed; 0: no limit */
-    int64_t once_ms;      /* HF_CONFLICT while the last start under this
-                             option is younger; HF_FOREVER; 0: no such rule */
+    size_t size;         /* sizeof(hf_acquire_opts) */
+    int64_t wait_ms;     /* how long to wait: 0 tries once, HF_FOREVER */
+    int64_t lease_ms;    /* how long the grant lives without renewal; with
+                            HF_CAP_SESSION leave it at the default */
+    int auto_renew;      /* 1: the library renews it at a third of the lease */
+    const char *owner;   /* label for people, ≤ 255 bytes, with fields as in
+                            hf_owner_format(); NULL: program name */
+    const char *note;    /* for people, ≤ 255 bytes; NULL: none */
+    hf_cancel *cancel;   /* NULL: none */
+    int reentrant;       /* 1: its owner gets it again at once, counted */
+    int detached;        /* 1: lives by its lease, not with this process */
+    uint64_t owner_id;   /* who asks, for reentrant and HF_DEADLOCK; 0: the
+                            calling thread */
+    int64_t min_hold_ms; /* nobody else gets it for so long after the grant,
+                            whatever happens to the holder; 0: none */
+    int64_t max_hold_ms; /* lost after that, also if renewed; 0: no limit */
+    int64_t once_ms; /* HF_CONFLICT while the last start under this option is
+                        younger; HF_FOREVER; 0: no such rule */
     const char *once_key; /* once_ms counts for each key; NULL: for the name */
     int fair;             /* 1: waits in the order of arrival at the store */
     int shared;           /* 1: beside other shared grants, of the same name */
@@ -271,31 +271,30 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
                                          const char *format, hf_error *err);
 
 /*
- * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact).
- * opts NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed;
- * with HF_CAP_SESSION the lease is hf_caps_info.lease_ms, and another, or
- * auto_renew 0, is HF_ENOTSUP. It counts from before the request left;
- * docs/guarantees.md.
+ * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact). opts
+ * NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed; with
+ * HF_CAP_SESSION the lease is hf_caps_info.lease_ms, and another, or auto_renew
+ * 0, is HF_ENOTSUP. It counts from before the request left; docs/guarantees.md.
  *
- * A second acquire of a lock that its owner (thread, or owner_id) holds
- * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
- * more handle on the same grant instead, without asking the store; the grant
- * ends with the release of the last of them. Another client is another owner
- * always: HF_BUSY, or it waits; err->text tells if the thread seems the same.
+ * A second acquire of a lock that its owner (thread, or owner_id) holds through
+ * this client is HF_DEADLOCK at once. With `reentrant` it gives one more lock
+ * object for the same grant instead, without asking the store; the grant ends
+ * with the release of the last of them. Another client is always another owner:
+ * HF_BUSY, or it waits; err->text tells if the thread seems the same.
  *
- * fair: who waits has a place in the name's line, in the order in which the
- * requests reached the store, also across processes. Nobody goes before those
- * in line, asked for as fair or not; who gave up, died or was stopped for a
- * second (HF_CAP_SESSION: once its session is over) is passed over. shared:
- * excludes exclusive grants and slots alone; a waiting exclusive claim comes
- * before later shared ones. slots: as many at once as the number says,
- * HF_EINVAL while others hold it with another number; a waiting exclusive claim
- * comes before later ones; each holder has the lowest free slot, hf_slot().
- * Stores that can't give HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED,
- * HF_CAP_SLOTS; HF_CAP_KEEP for min_hold_ms, once_ms.
+ * fair: the waiter has a place in the name's queue, in the order in which the
+ * requests reached the store, also across processes. No request, fair or not,
+ * goes before those in the queue; a waiter that gave up, died or was stopped
+ * for a second (HF_CAP_SESSION: once its session is over) is passed over.
+ * shared: excludes exclusive grants and slots alone; a waiting exclusive claim
+ * comes before later shared ones. slots: so many grants at once, HF_EINVAL
+ * while others hold it with another number; a waiting exclusive claim comes
+ * before later ones; each holder has the lowest free slot, hf_slot(). Stores
+ * without these give HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED, HF_CAP_SLOTS;
+ * HF_CAP_KEEP for min_hold_ms, once_ms.
  *
- * once_ms: the grant counts as a start. The mark of it, by the store's clock,
- * outlives release, crash, takeover and break; hf_once_undo() takes it back.
+ * once_ms: the grant counts as a start. The store marks it, by its clock; the
+ * mark outlives release, crash, takeover and break; hf_once_undo() deletes it.
  *
  * Gives: HF_OK and a lock for hf_free(); HF_BUSY (wait_ms 0), HF_TIMEDOUT,
  * HF_CANCELLED, HF_DEADLOCK, HF_CONFLICT (once_ms), HF_LOST (reentrant, and the
@@ -303,8 +302,8 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
  * grant that may have happened is given back by token, as after HF_TIMEDOUT and
  * HF_CANCELLED), HF_EAUTH, HF_ENOTSUP, HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no
  * lock. Blocks: up to max(wait_ms, io_timeout); with once_ms up to io_timeout
- * more for the look at the mark before and for setting it after, and twice
- * that more if it cannot be set.
+ * more for the look at the mark before and for setting it after, and twice that
+ * more if it cannot be set.
  */
 HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
                                     const hf_acquire_opts *opts,
@@ -341,14 +340,15 @@ HF_API HF_MUST_CHECK int hf_acquire_many(hf_client *client,
                                          hf_lock **ret_lock, hf_error *err);
 
 /*
- * End the grant. The handle stays valid; a second call answers the same and
- * sends nothing. Gives: HF_OK; HF_LOST (it was gone before: hf_lost_reason());
- * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EINVAL (detached: adopt
- * it to release it); HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
+ * End the grant. The lock object stays valid; a second call answers the same
+ * and sends nothing. Gives: HF_OK; HF_LOST (it was gone before:
+ * hf_lost_reason()); HF_EUNKNOWN (no confirmation; the lease ends it);
+ * HF_EINVAL (detached: adopt it to release it); HF_EFORK. Blocks: up to
+ * min(remaining lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_release(hf_lock *lock, hf_error *err);
 
-/* Free the handle; releases first if still held, and then blocks like
+/* Free the lock object; releases first if still held, and then blocks like
  * hf_release(). Takes NULL. */
 HF_API void hf_free(hf_lock *lock);
 
@@ -360,24 +360,24 @@ HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
 
 /*
  * Let the grant live on without this process, by its lease alone: whoever has
- * hf_token() may renew, adopt or release it. The handle is done with it: not
- * held, not renewed, hf_free() leaves it alone. A grant that was adopted stays
- * bound to whom it was bound before.
- * Gives: HF_OK; HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH, or several names);
- * HF_EINVAL (acquired more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN,
- * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM (still held); HF_EFORK. Blocks: up
- * to min(remaining lease, io_timeout).
+ * hf_token() may renew, adopt or release it. The lock object gives it up: not
+ * held, not renewed, and hf_free() does not release it. A grant that was
+ * adopted stays bound to the process that it was bound to before. Gives: HF_OK;
+ * HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH, or several names); HF_EINVAL (acquired
+ * more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO,
+ * HF_EUNSAFE, HF_ENOMEM (still held); HF_EFORK. Blocks: up to min(remaining
+ * lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_detach(hf_lock *lock, hf_error *err);
 
 /*
  * Take up a grant by its token, from this process or another, and renew it at
  * once for opts->lease_ms. Of opts only lease_ms, auto_renew, max_hold_ms and
- * owner_id count; NULL is HF_ACQUIRE_OPTS_INIT. Two handles on one grant do
- * not know of each other: the release of one is the loss of the other.
- * Gives: HF_OK and a lock for hf_free(); HF_LOST (the token owns the name no
- * longer); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH,
- * HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to io_timeout.
+ * owner_id count; NULL is HF_ACQUIRE_OPTS_INIT. Two lock objects for one grant
+ * do not know of each other: if one releases it, the other has lost it. Gives:
+ * HF_OK and a lock for hf_free(); HF_LOST (the token owns the name no longer);
+ * HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO,
+ * HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to io_timeout.
  */
 HF_API HF_MUST_CHECK int hf_adopt(hf_client *client, const char *name,
                                   const char *token,
@@ -563,15 +563,15 @@ HF_API int hf_info_slots(const hf_info *info);  /* how many; 0: no slots */
 HF_API int hf_info_slot(const hf_info *info);   /* -1: none */
 
 /*
- * All who hold the lock, and all who stand in its line in their order (`fair`,
- * and who waits behind shared grants or slots without being one of them; who
- * waits otherwise is not known). From hf_inspect() only: hf_list() shows one
- * grant at a time. Those above tell of the holder whose lease ends first.
+ * All holders of the lock, and all waiters in its queue in their order (`fair`
+ * ones, and those behind shared grants or slots of another mode; other waiters
+ * are not known). From hf_inspect() only: hf_list() shows one grant at a time.
+ * The getters above tell of the holder whose lease ends first.
  */
 HF_API int hf_info_holders(const hf_info *info); /* how many; -1: unknown */
 HF_API int hf_info_waiters(const hf_info *info); /* how many; -1: unknown */
 /* The i-th of them as a snapshot of its own, owned by `info`; NULL past the
- * last. hf_info_acquired_us() of one who waits: since when. */
+ * last. hf_info_acquired_us() of a waiter: since when it waits. */
 HF_API const hf_info *hf_info_holder_at(const hf_info *info, int i);
 HF_API const hf_info *hf_info_waiter_at(const hf_info *info, int i);
 
@@ -644,7 +644,7 @@ typedef struct hf_stats_info {
     uint64_t taken_over;   /* acquired where nobody gave back the last grant;
                               never known on ZooKeeper and Redlock */
     uint64_t cell_writes;  /* cells put, updated and deleted */
-    uint64_t cell_conflicts; /* tries of that which met another's */
+    uint64_t cell_conflicts; /* tries of these that met another client's */
     uint64_t cell_locked;    /* updates that took the cell's lock */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Takes the steps of "How to add a store" (CONTRIBUTING.md) with the store in
-store/, in a copy of the tree: its folder, and one line in each file that is
-named there, nothing else. What comes of it must keep the rules and pass the
-contract; with one of its primitives broken it must not.
+store/, in a copy of the tree: it adds the store's folder, and one line to each
+file that is named there, nothing else. The result must keep the rules and pass
+the contract; with one of its primitives broken it must fail it.
 
     take_steps.py ROOT -- COMPILER...
 
-The tests of the store are those that meson has for it then. It lives in one
-process, so they run in virtual time. One thing at a time: beside this run
-tests that wait.
+The tests of the store are those that meson then has for it. The store lives in
+one process, so they run in virtual time. This program runs one thing at a
+time, because tests that wait run beside it.
 """
 import json
 import os
@@ -26,7 +26,7 @@ from tap import Tap  # noqa: E402
 ROOT = pathlib.Path(sys.argv[1])
 COMPILER = ' '.join(sys.argv[3:])
 FOLDER = 'src/backend/toy'
-# A new line, or a few: the file, how the line begins before which it comes.
+# (file, start of the line before which to insert, the new line or lines).
 LINES = (
     ('src/backend/registry.c', '    &hf__memory_backend,',
      '    &hf__toy_backend,'),
@@ -45,7 +45,7 @@ LINES = (
      '- `toy:`: in this process; it has no options.'),
 )
 PROGRAMS = ('store', 'api', 'core')  # tests/contract/contract_…
-# Mistakes in a primitive, by the words of toy.c.
+# (what the mistake does, text in toy.c to replace, the mistake itself).
 BROKEN = (
     ('load ends a lease early', 'g->ends_us <= name->now_us',
      'g->ends_us <= name->now_us + 1000000'),
@@ -68,7 +68,7 @@ def run(*command, env=None):
 
 
 def files_of(tree):
-    """All that is ours, whether git knows it already or not."""
+    """All files of the project, tracked by git or not."""
     listed = run('git', '-C', tree, 'ls-files', '-co', '--exclude-standard')
     if listed.returncode == 0:
         return [name for name in listed.stdout.split('\n')
@@ -91,7 +91,7 @@ class Copy:
             '\n## ')[0]
 
     def put(self, file, before, line):
-        """Gives why not, or nothing."""
+        """Inserts the line; gives why it can't, or an empty text."""
         if f'`{file}`' not in self.section:
             return 'CONTRIBUTING.md does not name it'
         lines = (self.tree / file).read_text().split('\n')
@@ -106,15 +106,15 @@ class Copy:
         return run('meson', 'compile', '-C', self.build, '-j', '1', *targets)
 
     def parts(self, program):
-        """What meson would run for the toy: command and environment of each."""
+        """What meson would run for the toy: (command, environment) of each."""
         known = json.loads(
             (self.build / 'meson-info/intro-tests.json').read_text())
         return [(test['cmd'], test['env']) for test in known
                 if test['name'].split()[:2] == [program, 'toy']]
 
     def meet(self, program):
-        """How many tests passed before the first part that failed, and what
-        that says, or nothing."""
+        """How many tests passed before the first part that failed, and the
+        output of that part, or an empty text."""
         passed = 0
         for command, env in self.parts(program):
             ran = run(*command, env={**os.environ, **env,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * toy:, the smallest store that there can be: a list of names in this process,
- * under one mutex. It brings the engine its primitives and decides nothing.
- * tests/toy/take_steps.py adds it to a copy of the tree. It lives as long as a
- * session is open or a lease runs; a forked child begins without. Thread: any.
+ * toy:, the smallest possible store: a list of names in this process, under one
+ * mutex. It gives the engine its primitives and makes no decisions.
+ * tests/toy/take_steps.py adds it to a copy of the tree. The list lives as long
+ * as a session is open or a lease runs; a forked child begins with an empty
+ * one. Thread: any.
  */
 #include "src/backend/name/engine.h"
 #include "src/backend/registry.h"
@@ -26,23 +27,24 @@ struct entry {
 struct store {
     struct hf__link link;
     struct hf__link entries;
-    struct hf__parker changed; /* a name; who waits looks again */
+    struct hf__parker
+        changed; /* bumped when a name changed: waiters look again */
     unsigned sessions;
 };
 
 struct session {
     struct hf__engine_session engine_session;
     struct store *store; /* NULL: not opened */
-    struct entry *lent;  /* that is in no list: nobody has had that name */
+    struct entry *lent;  /* new entry, in no list yet: its name has no record */
     bool has_changed;    /* a name, since begin() */
 };
 
-/* The store, or none. */
+/* Has the one store as its member, or none. */
 static struct hf__fork_list toys;
 
 #define ENTRY(at) HF__ELEMENT(at, struct entry, link)
 
-/* ---- where everybody stands */
+/* ---- which grants and tickets still count */
 
 static enum hf__participant_state state_of_ticket(int64_t idle_ms)
 {
@@ -171,7 +173,7 @@ static void put_down(void *state)
     }
 }
 
-/* All in one step, so it is over at once. */
+/* Scans everything in one step, so the scan is over at once. */
 static int scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct session *s = state;
@@ -267,7 +269,8 @@ static struct store *the_store(void)
     return store;
 }
 
-/* What nobody can ask for any more: the fences go on by the wall clock. */
+/* Deletes what no client can ask for any more: fences rise on by the wall
+ * clock. */
 static void sweep(struct store *store)
 {
     HF__LIST_EACH (link, &store->entries) {
