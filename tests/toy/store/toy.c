@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * toy:, the smallest possible store: a list of names in this process, under one
- * mutex. It gives the engine its primitives and makes no decisions.
- * tests/toy/take_steps.py adds it to a copy of the tree. The list lives as long
- * as a session is open or a lease runs; a forked child begins with an empty
- * one. Thread: any.
+ * mutex. It gives the engine its primitives. tests/toy/take_steps.py adds it to
+ * a copy of the tree. It lives while a session is open or a lease runs; a
+ * forked child has none. Thread: any.
  */
 #include "src/backend/name/engine.h"
 #include "src/backend/registry.h"
@@ -269,8 +268,7 @@ static struct store *the_store(void)
     return store;
 }
 
-/* Deletes what no client can ask for any more: fences rise on by the wall
- * clock. */
+/* Deletes what no client can ask for: fences rise on by the wall clock. */
 static void sweep(struct store *store)
 {
     HF__LIST_EACH (link, &store->entries) {
