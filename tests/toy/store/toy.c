@@ -26,8 +26,7 @@ struct entry {
 struct store {
     struct hf__link link;
     struct hf__link entries;
-    struct hf__parker
-        changed; /* bumped when a name changed: waiters look again */
+    struct hf__parker changed; /* a name; then waiters look again */
     unsigned sessions;
 };
 
