@@ -17,18 +17,18 @@
  *     hf_close(client);
  *
  * Statuses. 0 is success; above 0 is an outcome that the caller must handle
- * (somebody holds the lock, it was lost); below 0 is a failure to forward.
- * Any call on a client or lock that was opened before a fork() gives HF_EFORK
- * in the child; those without a status do nothing there. A NULL client or
- * lock, and NULL where a result is to go, is HF_EINVAL.
+ * (somebody holds the lock, it was lost); below 0 is a failure to forward. Any
+ * call on a client or lock that was opened before a fork() gives HF_EFORK in
+ * the child; those without a status do nothing there. A NULL client or lock,
+ * and NULL where a result is to go, is HF_EINVAL.
  *
  * Threads. Every function may be called from any thread, also two at once on
- * one handle, except that hf_free() and hf_close() must be the last call on
- * their handle. "Blocks" says how long a call may take; functions that do not
- * say so return at once and touch no store.
+ * one object, except that hf_free() and hf_close() must be the last call on
+ * theirs. "Blocks" says how long a call may take; functions that do not say so
+ * return at once and touch no store.
  *
- * Strings that a getter returns live as long as its handle; strings given to
- * a callback, as long as that call. All strings are UTF-8.
+ * Strings that a getter returns live as long as its object; strings given to a
+ * callback, as long as that call. All strings are UTF-8.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -260,11 +260,11 @@ typedef struct hf_acquire_opts {
     }
 
 /*
- * Who asks, in the words of `format` (NULL: HF_OWNER_CLASSIC): %h host, %i its
- * address, %n node, %p process id, %t thread id, %T thread name, %e ms since
- * 1970, %% a percent sign; docs/reference.md. So is hf_acquire_opts.owner
- * filled in, at each acquire. Gives: HF_OK and UTF-8 with NUL in buf; HF_EINVAL
- * (another letter, more than size - 1 bytes, no UTF-8) and "".
+ * Writes a label of the caller by `format` (NULL: HF_OWNER_CLASSIC): %h host,
+ * %i its address, %n node, %p process id, %t thread id, %T thread name, %e ms
+ * since 1970, %% a percent sign; docs/reference.md. hf_acquire_opts.owner is
+ * filled in so, at each acquire. Gives: HF_OK and UTF-8 with NUL in buf;
+ * HF_EINVAL (another letter, more than size - 1 bytes, no UTF-8) and "".
  */
 #define HF_OWNER_CLASSIC "%i-%n-%t-%T-%e"
 HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
@@ -312,8 +312,8 @@ HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
 /*
  * Acquire all of `names` (1 to HF_MANY_MAX, none twice), or none: an error
  * leaves nothing behind in the store. Sets that overlap never wait for each
- * other in a circle, in whatever order each names them. What is free is taken
- * in one batch; while one name is waited for, no name that sorts after it is
+ * other in a circle, in whatever order each names them. Free names are acquired
+ * in one batch; while the call waits for a name, no name that sorts after it is
  * kept. wait_ms is one patience for all. On failure err->text names the name
  * that was in the way, with its holder.
  *
@@ -326,13 +326,13 @@ HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
  *
  * opts as for hf_acquire(), but `detached` and `reentrant` are HF_ENOTSUP.
  * once_ms counts a start of the first name as given. min_hold_ms counts from
- * each name's own grant, max_hold_ms from when all are held. HF_DEADLOCK if
- * the owner holds any of them.
+ * each name's own grant, max_hold_ms from when all are held. HF_DEADLOCK if the
+ * owner holds any of them.
  *
  * Gives: as hf_acquire(), and HF_EINVAL (n, or a name given twice); after
- * HF_EUNKNOWN nothing is kept, and what may have been granted is given back
- * by token. Blocks: as hf_acquire(), and up to io_timeout more to give back
- * what it had if the store hangs.
+ * HF_EUNKNOWN nothing is kept, and what may have been granted is given back by
+ * token. Blocks: as hf_acquire(), and up to io_timeout more to give back what
+ * it had if the store hangs.
  */
 HF_API HF_MUST_CHECK int hf_acquire_many(hf_client *client,
                                          const char *const *names, int n,
@@ -428,7 +428,7 @@ HF_API const char *hf_name(const hf_lock *lock);
 HF_API int hf_slot(const hf_lock *lock);
 /* How many names the lock has: 1, or those of hf_acquire_many(). */
 HF_API int hf_count(const hf_lock *lock);
-/* Of the i-th name as given, from 0; "" and 0 where there is none. */
+/* The i-th name as given, from 0, and its fence; "" and 0 past the last. */
 HF_API const char *hf_name_at(const hf_lock *lock, int i);
 HF_API uint64_t hf_fence_at(const hf_lock *lock, int i);
 HF_API hf_reason hf_lost_reason(const hf_lock *lock);
@@ -477,8 +477,9 @@ typedef void (*hf_lost_fn)(void *arg, hf_lock *lock, hf_reason reason);
  * caller's back. The cancel object is used until the callback is called.
  *
  * Gives: HF_OK; HF_EINVAL (also `reentrant` without an owner_id), HF_ENOTSUP,
- * HF_ENOMEM, HF_EUNAVAIL (no thread to be had; the client is being closed),
- * HF_EFORK. The callback: what else hf_acquire() gives, at the same time.
+ * HF_ENOMEM, HF_EUNAVAIL (the system gives no thread; the client is being
+ * closed), HF_EFORK. The callback: what else hf_acquire() gives, at the same
+ * time.
  */
 HF_API HF_MUST_CHECK int hf_acquire_async(hf_client *client, const char *name,
                                           const hf_acquire_opts *opts,
@@ -488,10 +489,10 @@ HF_API HF_MUST_CHECK int hf_acquire_async(hf_client *client, const char *name,
 /*
  * As hf_release(), but does not wait for the store. The lock is not held any
  * more when this returns; it may be freed at once, also before the callback,
- * and hf_free() does not block then. fn may be NULL: nobody wants to know.
- * Gives: HF_OK (fn will be called once); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL (no
- * thread to be had; the client is closed): the lock is as it was, fn is never
- * called; HF_EFORK. The callback: what hf_release() gives, within its time.
+ * and hf_free() does not block then. fn may be NULL: no callback. Gives: HF_OK
+ * (fn will be called once); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL (the system gives
+ * no thread; the client is closed): the lock is as it was, fn is never called;
+ * HF_EFORK. The callback: what hf_release() gives, within its time.
  */
 HF_API HF_MUST_CHECK int hf_release_async(hf_lock *lock, hf_done_fn fn,
                                           void *arg, hf_error *err);
@@ -508,10 +509,9 @@ HF_API HF_MUST_CHECK int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg);
 
 /*
  * A descriptor for poll() and its like: readable exactly while a callback is
- * ready. It is the client's: only poll it; it is closed by hf_close(), and in
- * a forked child. The same at each call.
- * Gives: the descriptor; HF_EINVAL, HF_EUNAVAIL (none to be had), HF_ENOMEM,
- * HF_EFORK.
+ * ready. It is the client's: only poll it; it is closed by hf_close(), and in a
+ * forked child. The same at each call. Gives: the descriptor; HF_EINVAL,
+ * HF_EUNAVAIL (the system gives none), HF_ENOMEM, HF_EFORK.
  */
 HF_API HF_MUST_CHECK int hf_fd(hf_client *client);
 

@@ -57,8 +57,8 @@ HF_MUST_CHECK int hf__cell_decide(struct hf__cell_op *,
                                   const struct hf__cell_state *now,
                                   int64_t wall_us, bool *ret_writes);
 
-/* Is it a tombstone older than idle_us? A client that read it is assumed to
- * replace it no more. */
+/* Is it a tombstone older than idle_us, which no client that read it will still
+ * replace? */
 bool hf__cell_is_idle(const struct hf__cell_state *, int64_t wall_us,
                       int64_t idle_us);
 

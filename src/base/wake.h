@@ -32,7 +32,7 @@ struct hf__parker {
                                           NULL: threads sleep on it */
 };
 
-/* Does it stand for one of many waits of one thread? That thread must not block
+/* Does it belong to one of many waits on one thread? That thread must not block
  * for a single one of them. */
 static inline bool hf__parker_is_ready_item(const struct hf__parker *p)
 {

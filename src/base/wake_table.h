@@ -57,9 +57,9 @@ struct hf__wake_table {
 
 /* When each waiter in a queue was last seen, by the boot clock. In shared
  * memory; all zero is never. Each waiter has its own entry, told apart by 24
- * bits, so that a waiter elsewhere does not keep a dead one alive. If too many
- * waiters fall near each other, the one that was seen longest ago loses its
- * entry. */
+ * bits, so that a waiter for another name does not keep a dead one alive. If
+ * too many waiters fall near each other, the one that was seen longest ago
+ * loses its entry. */
 struct hf__last_seen {
     _Atomic uint64_t stamp[HF__WAKE_CHANNELS];
 };
