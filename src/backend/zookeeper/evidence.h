@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session remembers of its connection, by which a lease is proven: what
- * that takes is said in evidence.c. Part of a session (internal.h), under its
- * mutex.
+ * What a ZooKeeper session remembers of its connection, to prove leases:
+ * evidence.c says how. Part of a session (internal.h), under its mutex.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_EVIDENCE_H
 #define HF_BACKEND_ZOOKEEPER_EVIDENCE_H
@@ -11,7 +10,7 @@
 
 struct hf__zk_session;
 
-/* One that was answered on the connection that there is. */
+/* A request that was answered on the current connection. */
 struct hf__zk_exchange {
     hf__time sent;
     hf__time answered;
@@ -19,21 +18,21 @@ struct hf__zk_exchange {
 
 enum { HF__ZK_EXCHANGES = 64 };
 
-/* By which a lease is proven, see evidence.c. */
+/* The evidence that proves a lease, see evidence.c. */
 struct hf__zk_evidence {
-    struct hf__zk_exchange exchanges[HF__ZK_EXCHANGES]; /* the last of n */
+    struct hf__zk_exchange exchanges[HF__ZK_EXCHANGES]; /* a ring */
     unsigned n;
-    hf__time newest; /* sent, of all connections */
-    hf__time direct; /* the leader knew of the session later than that */
+    hf__time newest; /* when the newest was sent, on any connection */
+    hf__time direct; /* the leader heard of the session after this */
     hf__time connected_at;
     hf__time cut_at;
 };
 
 /* Thread: the library's. */
 
-/* It is connected, anew. */
+/* The library has connected, or connected again. */
 void hf__zk_note_connected(struct hf__zk_session *);
-/* A server has answered what was sent then. */
+/* A server has answered a request that was sent then. */
 void hf__zk_note_answer(struct hf__zk_session *, hf__time sent);
 
 #endif

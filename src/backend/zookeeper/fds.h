@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's descriptors, told from others: see fds.c.
+ * Tells the library's descriptors from the application's: see fds.c.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_FDS_H
 #define HF_BACKEND_ZOOKEEPER_FDS_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The pipes of this process, to be told from later ones. */
+/* The pipes that this process has now, so that later ones can be told. */
 struct hf__zk_fds {
     uint64_t *pipes;
     size_t n;
@@ -22,19 +22,21 @@ struct hf__zk_fds {
 };
 void hf__zk_fds_note(struct hf__zk_fds *fds);
 void hf__zk_fds_free(struct hf__zk_fds *fds);
-/* The library's pipe, if it is surely told from those, closes on exec. */
+/* Sets close-on-exec on the library's pipe, if it is the only new one. */
 void hf__zk_fds_keep_pipe(const struct hf__zk_fds *before);
 
-/* Is it one of these, "127.0.0.1:2181,::1:2181"? */
+/* Is the server one of these, "127.0.0.1:2181,::1:2181"? */
 bool hf__zk_is_listed(const char *addresses, const struct sockaddr *server,
                       socklen_t size);
-/* The socket of a session with this server closes on exec. Gives a duplicate of
- * it, to be closed by hf__fd_close(), if there was but one; else −1. */
+/* Sets close-on-exec on the socket of a session with this server. Returns a
+ * duplicate of it, to be closed by hf__fd_close(), if there was exactly one;
+ * else −1. */
 HF_MUST_CHECK int hf__zk_fds_keep_socket(const struct sockaddr *server,
                                          socklen_t size);
-/* Shut down whatever goes to one of these, has never heard a byte from there,
- * and was not acknowledged one for so long; but who connected after the first
- * such call, later than `since`, that ended one. False: there was none. */
+/* Shut down every connection to one of these addresses that has never received
+ * a byte, and whose last acknowledgement is for_ns old. Spare those that were
+ * made after the first such call, later than `since`, that shut one down.
+ * False: there was none. */
 bool hf__zk_fds_end_unheard(const char *addresses, int64_t for_ns,
                             hf__time since);
 

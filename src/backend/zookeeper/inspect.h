@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling who is there, of what an operation has listed: in its record and, for
- * an INSPECT, in its list of participants. What is to be read is added to the
- * next requests. Thread: the session's.
+ * Tells who is at a name that an operation has listed: in its record and, for
+ * an INSPECT, in its list of participants. It adds the reads that this needs to
+ * the operation's next requests. Thread: the backend session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_INSPECT_H
 #define HF_BACKEND_ZOOKEEPER_INSPECT_H
@@ -11,27 +11,29 @@
 
 struct hf__zk_task;
 
-/* A node that is read to tell who it is. */
+/* A node to read, to tell who holds the name or waits. */
 struct hf__zk_participant {
-    int claim;              /* in the queue; −1: it is the simple recipe's */
-    int taken;              /* the slot that it has, in the queue; −1: none */
-    struct hf__token token; /* of the simple recipe's, if it says so */
+    int claim;              /* index in the queue; −1: it is "lock" */
+    int taken;              /* index of its slot's child; −1: none */
+    struct hf__token token; /* of "lock", if its data has one */
     bool is_holder;
-    bool is_try; /* one that will not wait, and has not entered */
+    bool is_try; /* a claim of a try that has not entered */
     uint64_t fence;
 };
 
-/* Add what is to be read, of all of them. False: out of memory, and the task
- * has ended. */
+/* Add reads of all participants. False: out of memory, and the task has
+ * ended. */
 bool hf__zk_look_add_all(struct hf__zk_task *);
-/* Only who comes first, by the simple recipe its lock: one request, or none. */
+/* Add a read of the first holder only, which by the simple recipe is "lock":
+ * one request, or none. */
 void hf__zk_look_add_one(struct hf__zk_task *);
 void hf__zk_look_fini(struct hf__zk_task *);
-/* Their answers. On false one is missing; what is known was told. */
+/* Take the answers to these reads. False: one is missing; the rest was told. */
 bool hf__zk_look_take(struct hf__zk_task *);
-/* It ends with the one that is missing. */
+/* Finish with the error of the read that is missing. */
 void hf__zk_look_fail(struct hf__zk_task *);
-/* Tell it, listing first if it was not yet, and end with t->verdict. */
+/* Read and tell who is there, and finish with t->verdict; the second one lists
+ * the name first. */
 void hf__zk_tell(struct hf__zk_task *);
 void hf__zk_list_and_tell(struct hf__zk_task *);
 

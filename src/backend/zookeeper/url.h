@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a URL of this store says. Thread: any.
+ * What a zookeeper:// URL says. Thread: any.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_URL_H
 #define HF_BACKEND_ZOOKEEPER_URL_H
@@ -10,7 +10,7 @@
 #define HF__ZK_PORT 2181
 /* 16 hosts of 255 bytes, in brackets and with ports. */
 #define HF__ZK_HOSTS_MAX 4608
-/* As long as a URL's path can be. */
+/* As long as the path of a URL can be. */
 #define HF__ZK_CHROOT_MAX 4096
 
 enum hf__zk_recipe { HF__ZK_FAIR, HF__ZK_SIMPLE };
@@ -24,7 +24,7 @@ struct hf__zk_url {
 
 extern const char *const hf__zk_options[];
 
-/* HF_OK, or HF_EINVAL naming the option. Asks nobody. */
+/* HF_OK, or HF_EINVAL naming the option. Sends nothing. */
 HF_MUST_CHECK int hf__zk_url_read(const struct hf__url *, struct hf__zk_url *,
                                   hf_error *);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session that waits has set watches for. It stays between two calls,
- * for what happens meanwhile is found by the next.
- * Thread: the session's.
+ * The watches that a waiting backend session has set. They stay between two
+ * calls of wait(), so that the next call finds what happened meanwhile. Thread:
+ * the backend session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_WAITS_H
 #define HF_BACKEND_ZOOKEEPER_WAITS_H
@@ -11,33 +11,33 @@
 #include "src/backend/zookeeper/queue.h"
 #include "src/backend/zookeeper/zookeeper.h"
 
-/* A key, a ticket, and of who has none what was seen: a token, a fence and a
- * lock mode. */
+/* Room for a key and a ticket, or for a request without a ticket the token, the
+ * fence and the lock mode that were seen. */
 enum {
     HF__ZK_REQUEST_ID_MAX = HF__KEY_MAX + 2 * (int)sizeof(struct hf__token) + 16
 };
 
-/* One name that somebody waits for. */
+/* One request: a name that somebody waits for. */
 struct hf__zk_wait {
     struct hf__map_link in_map;
-    char id[HF__ZK_REQUEST_ID_MAX]; /* whose it is, of all waits */
-    struct hf__watch request;       /* of the call before, its key in `bytes` */
+    char id[HF__ZK_REQUEST_ID_MAX]; /* by which the map finds it */
+    struct hf__watch request; /* as of the last call; its key is in `bytes` */
     char bytes[HF__KEY_MAX];
     struct hf__zk_watch *watch;
-    struct hf__zk_watch *own_watch; /* of its place in the queue; or NULL */
-    enum hf__zk_sight sight;        /* what the watch is set on */
+    struct hf__zk_watch *own_watch; /* on its own claim; or NULL */
+    enum hf__zk_sight sight;        /* what `watch` is set on */
     char ahead[HF__ZK_CHILD_MAX];
-    bool is_next; /* nobody else is before it */
-    bool is_seen; /* the listing was */
+    bool is_next; /* only one claim is before it */
+    bool is_seen; /* the listing was answered */
     bool is_armed;
     bool has_fired;
-    int missed;       /* so many calls did not want it; 0: this one does */
-    hf__time look_at; /* and without being woken, then */
+    int missed;       /* how many calls left it out; 0: this one did not */
+    hf__time look_at; /* look again then, without a watch's event */
 };
 
 struct hf__zk_waits {
-    struct hf__map map;        /* all of the list, by id */
-    struct hf__zk_wait **list; /* those that this call wants are the first */
+    struct hf__map map;        /* the whole list, by id */
+    struct hf__zk_wait **list; /* those of this call come first */
     int n_wanted;
     int n;
     int room;
@@ -45,11 +45,11 @@ struct hf__zk_waits {
 
 /* NULL: out of memory. */
 HF_MUST_CHECK struct hf__zk_waits *hf__zk_waits_of(struct hf__zk *);
-/* These are wanted now, and none has fired; others are not, and those that were
- * not for long are forgotten. HF_OK or HF_ENOMEM. */
+/* Make these the wanted ones, none of them fired. Others are kept for a number
+ * of calls, then dropped. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__zk_waits_take(struct hf__zk *,
                                     struct hf__watch *requests[], int n);
-/* Which have fired. */
+/* Tell the requests which of them have fired. */
 void hf__zk_waits_tell(const struct hf__zk_waits *,
                        struct hf__watch *requests[], int n);
 #endif
