@@ -116,7 +116,7 @@ void hf__zk_look_add_one(struct hf__zk_task *t)
     add_reading(t);
 }
 
-bool hf__zk_look_add_all(struct hf__zk_task *t)
+static bool look_add_all(struct hf__zk_task *t)
 {
     if (t->queue.n == 0) {
         hf__zk_look_add_one(t);
@@ -262,7 +262,7 @@ bool hf__zk_look_take(struct hf__zk_task *t)
     return is_whole;
 }
 
-void hf__zk_look_fail(struct hf__zk_task *t)
+static void look_fail(struct hf__zk_task *t)
 {
     int k = 0;
 
@@ -293,7 +293,7 @@ static void take_participants(struct hf__zk_task *t)
     bool is_whole = hf__zk_look_take(t);
 
     if (!is_whole && t->op->kind == HF__OP_INSPECT) {
-        hf__zk_look_fail(t);
+        look_fail(t);
     } else {
         settle_reason(t);
         hf__zk_finish(t, t->verdict);
@@ -304,7 +304,7 @@ void hf__zk_tell(struct hf__zk_task *t)
 {
     if (t->op->ret_participants == NULL) {
         hf__zk_look_add_one(t);
-    } else if (!hf__zk_look_add_all(t)) {
+    } else if (!look_add_all(t)) {
         return;
     }
     hf__zk_then(t, take_participants);
@@ -463,7 +463,7 @@ static void take_holders(struct hf__zk_task *t)
     bool is_clear = t->broken != 0 && count_meant(t) > 0;
 
     if (!is_whole && !is_clear) {
-        hf__zk_look_fail(t);
+        look_fail(t);
     } else if (count_meant(t) == 0) {
         hf__zk_finish(t, HF_CONFLICT);
     } else {
@@ -473,7 +473,7 @@ static void take_holders(struct hf__zk_task *t)
 
 static void take_holders_listing(struct hf__zk_task *t)
 {
-    if (hf__zk_see_search(t) && hf__zk_look_add_all(t)) {
+    if (hf__zk_see_search(t) && look_add_all(t)) {
         hf__zk_then(t, take_holders);
     }
 }

@@ -21,17 +21,12 @@ struct hf__zk_participant {
     uint64_t fence;
 };
 
-/* Add reads of all participants. False: out of memory, and the task has
- * ended. */
-bool hf__zk_look_add_all(struct hf__zk_task *);
 /* Add a read of the first holder only, which by the simple recipe is "lock":
  * one request, or none. */
 void hf__zk_look_add_one(struct hf__zk_task *);
 void hf__zk_look_fini(struct hf__zk_task *);
 /* Take the answers to these reads. False: one is missing; the rest was told. */
 bool hf__zk_look_take(struct hf__zk_task *);
-/* Finish with the error of the read that is missing. */
-void hf__zk_look_fail(struct hf__zk_task *);
 /* Read and tell who is there, and finish with t->verdict; the second one lists
  * the name first. */
 void hf__zk_tell(struct hf__zk_task *);

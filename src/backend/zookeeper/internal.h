@@ -182,16 +182,8 @@ int hf__zk_calls_reserve(struct hf__zk_ref *f);
 int hf__zk_multi(zhandle_t *, int n, const zoo_op_t *ops,
                  zoo_op_result_t *results, void_completion_t, const void *data);
 
-/* ---- send.c: watches */
+/* ---- send.c */
 
-/* The callback that the library is given with a watch. */
-watcher_fn hf__zk_watch_fn(void);
-/* The request that sets it is about to be sent. False: there is no room for it,
- * or no memory. */
-HF_MUST_CHECK bool hf__zk_watch_sent(struct hf__zk_watch *watch,
-                                     const char *path, bool is_list);
-/* That request was answered: the watch is set now, or is not. */
-void hf__zk_watch_answered(struct hf__zk_watch *watch, bool is_set);
 /* Free a watch of a closed session. */
 void hf__zk_watch_discard(struct hf__zk_watch *watch);
 struct hf__zk_watch *hf__zk_watch_in(struct hf__link *in_session);

@@ -132,11 +132,6 @@ static void fire(zhandle_t *handle, int type, int state, const char *path,
     hf__unpark_end(sleeper); /* who wakes wants the mutex */
 }
 
-watcher_fn hf__zk_watch_fn(void)
-{
-    return fire;
-}
-
 size_t hf__zk_watch_size(const char *path)
 {
     return strlen(path) + LENGTH_SIZE;
@@ -148,7 +143,9 @@ size_t hf__zk_watch_spare(struct hf__zk_ref *f)
     return f->session->watched < ROOM / 2 ? ROOM / 2 - f->session->watched : 0;
 }
 
-bool hf__zk_watch_sent(struct hf__zk_watch *watch, const char *path,
+/* The request that sets it is about to be sent. False: there is no room for it,
+ * or no memory. */
+static bool watch_sent(struct hf__zk_watch *watch, const char *path,
                        bool is_list)
 {
     size_t size = strlen(path) + 1;
@@ -204,7 +201,8 @@ void hf__zk_watch_drop(struct hf__zk_watch *watch)
     unref(watch);
 }
 
-void hf__zk_watch_answered(struct hf__zk_watch *watch, bool is_set)
+/* That request was answered: the watch is set now, or is not. */
+static void watch_answered(struct hf__zk_watch *watch, bool is_set)
 {
     struct hf__zk_session *session = watch->session;
     bool is_orphan = false;
@@ -242,7 +240,7 @@ static void answer(const void *data, struct hf__zk_answer *found, bool has_set)
 
     found->was_sent = true;
     if (slot->watch != NULL) {
-        hf__zk_watch_answered(slot->watch, has_set);
+        watch_answered(slot->watch, has_set);
     }
     hf__zk_slot_answer(slot, found);
 }
@@ -406,7 +404,7 @@ static void refuse(struct hf__zk_slot *slot, int rc)
     struct hf__zk_answer found = {.rc = rc};
 
     if (slot->watch != NULL) {
-        hf__zk_watch_answered(slot->watch, false);
+        watch_answered(slot->watch, false);
     }
     hf__zk_slot_answer(slot, &found);
 }
@@ -431,7 +429,7 @@ static struct hf__zk_slot *watching(struct hf__zk_calls *calls, int i,
 {
     struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
 
-    if (w != NULL && hf__zk_watch_sent(w, path, is_list)) {
+    if (w != NULL && watch_sent(w, path, is_list)) {
         slot->watch = w;
     }
     return slot;
@@ -439,7 +437,7 @@ static struct hf__zk_slot *watching(struct hf__zk_calls *calls, int i,
 
 static watcher_fn watcher_of(const struct hf__zk_slot *slot)
 {
-    return slot->watch != NULL ? hf__zk_watch_fn() : NULL;
+    return slot->watch != NULL ? fire : NULL;
 }
 
 void hf__zk_create(struct hf__zk_calls *calls, int i, const char *path,

@@ -364,8 +364,8 @@ static int run_short(struct hf__zk *s, struct hf__op *ops[], int n,
     return r;
 }
 
-int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
-                   hf_error *err)
+static int zk_execute(void *state, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err)
 {
     struct hf__zk *s = state;
     int r = hf__zk_run(s, begin, ops, n, deadline, err);
@@ -476,7 +476,7 @@ const struct hf__backend hf__zookeeper_backend = {
     .caps_of = zk_caps_of,
     .open = zk_open,
     .close = zk_close,
-    .execute = hf__zk_execute,
+    .execute = zk_execute,
     .wait = hf__zk_wait,
     .listen = hf__zk_listen,
     .list = hf__zk_list,

@@ -36,10 +36,8 @@ struct hf__zk {
     struct hf__zk_listened *listened; /* NULL until listen() */
 };
 
-/* ---- zookeeper.c, wait.c, listen.c, list.c, cells.c: as backend.h says */
+/* ---- wait.c, listen.c, list.c, cells.c: as backend.h says */
 
-int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
-                   hf_error *err);
 int hf__zk_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *err);
 int hf__zk_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
