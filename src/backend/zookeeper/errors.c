@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of ZooKeeper's codes: which status each is, and what helps. What
+ * A table of ZooKeeper's codes: the status of each, and what helps. A code that
  * is not in it is told in the library's words. Thread: any.
  */
 #include "src/backend/zookeeper/errors.h"
@@ -15,14 +15,14 @@ struct meaning {
     int rc;
     int status;
     const char *text;
-    const char *remedy; /* NULL: the text says it */
+    const char *remedy; /* NULL: the text says enough */
 };
 
-/* Of 3.7, which the header of 3.8 does not name. */
+/* A code of server 3.7, which the client header of 3.8 does not name. */
 #define QUOTA_EXCEEDED (-125)
 
 static const struct meaning meanings[] = {
-    /* Nobody knows what became of it. */
+    /* The request may have been applied. */
     {HF__ZK_PENDING, HF_EUNKNOWN, "no answer came in time", NULL},
     {ZCONNECTIONLOSS, HF_EUNKNOWN, "the connection was lost",
      "the session lives on, and connects again"},
@@ -37,7 +37,7 @@ static const struct meaning meanings[] = {
     {ZRUNTIMEINCONSISTENCY, HF_EUNKNOWN, "answers came out of order", NULL},
     {ZSESSIONEXPIRED, HF_EUNKNOWN, "the server has ended the session", NULL},
     {ZCLOSING, HF_EUNKNOWN, "the session is being closed", NULL},
-    /* Not applied. */
+    /* The request was not applied. */
     {ZINVALIDSTATE, HF_EUNAVAIL, "the session is over", NULL},
     {ZSESSIONMOVED, HF_EUNAVAIL, "the session has moved to another server",
      "it is tried again there"},
@@ -49,7 +49,7 @@ static const struct meaning meanings[] = {
     {QUOTA_EXCEEDED, HF_EUNAVAIL, "a quota above the node is used up",
      "see listquota of it and of those above; setquota raises it"},
     {ZNEWCONFIGNOQUORUM, HF_EUNAVAIL, "the ensemble has no majority", NULL},
-    /* Who may do what. */
+    /* We may not do that. */
     {ZNOAUTH, HF_EAUTH, "the node's ACL does not let us",
      "give the user and password of whoever made it, or change its ACL: "
      "setAcl"},
@@ -60,7 +60,7 @@ static const struct meaning meanings[] = {
      "see the server's enforce.auth.schemes"},
     {ZINVALIDACL, HF_EAUTH, "the server takes no ACL of this user's",
      "check user and password"},
-    /* Not what it is for. */
+    /* The server, or the tree, does not fit. */
     {ZEPHEMERALONLOCALSESSION, HF_EUNSAFE,
      "its sessions are local, and locks need global ones",
      "set localSessionsUpgradingEnabled=true"},
@@ -104,7 +104,7 @@ bool hf__zk_shows_life(int rc)
     return rc == ZOK || rc == ZBADVERSION || rc == ZNONODE || rc == ZNOAUTH;
 }
 
-/* One that is being made ends before its number. */
+/* A child that is being made has a name that ends before its sequence. */
 static bool has_token(const char *name)
 {
     size_t length = strlen(name);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session knows of when its session was heard of by the ensemble's
- * leader, who alone decides when it ends: T after the last time that he knows
- * of.
+ * When the ensemble's leader last heard of our session. The leader alone
+ * decides when the session ends: T, the session timeout, after the last time
+ * that it heard of it.
  *
- * He hears of it himself when it is made, and when another server takes it
- * over. From the server that it is at he hears only with that one's answer to
- * his ping, each half tick, and not by the writes which it passes on. But what
- * comes from there comes in its order: a write that is sent half a tick after
- * an answer, and answered, shows that he knows of what was answered. A server's
- * T is two ticks or more, by default, so half a tick is no more than T/4. So a
- * lease that counts from t and ends before t + L is safe if there was an
- * exchange that began after t − (T − L), and was over T/4 before the write; or
- * if the connection, by which the session was made or taken over, began then.
- * Also how long a server that says nothing is waited for. Called by the
+ * The leader hears of it directly when the session is made, and when another
+ * server takes it over. Later it hears of it only with the server's answer to
+ * the leader's ping, each half tick, and not by the writes that the server
+ * passes on. But what comes from that server comes in order: a write that is
+ * sent half a tick after an answer, and answered itself, shows that the leader
+ * has heard of the answered request. T is at least two ticks, by default, so
+ * half a tick is at most T/4. So a lease that counts from t and ends before t +
+ * L is safe if an exchange began after t − (T − L), and was over T/4 before the
+ * write; or if the connection that made the session, or took it over, began
+ * after t − (T − L).
+ *
+ * This file also decides how long to wait for a silent server. Called by the
  * references' threads, and by the library's with answers.
  */
 #include "src/backend/zookeeper/fds.h"
 #include "src/backend/zookeeper/internal.h"
 
-/* Of T: how close exchanges are remembered, how long before a write one must
- * be over, how long silence is taken for slowness, on a fast network, the same
- * at least where there is no other server to go to, and how seldom a connection
- * is cut for it, for all servers may be slow. */
+/* Parts of T: how far apart noted exchanges are; how long before a write one
+ * must be over; how long silence is taken for slowness on a fast network; the
+ * same at least, where there is no other server to go to; and how seldom a
+ * connection is cut for silence, for all servers may be slow. */
 #define NOTED_PER_T        64
 #define RELAYED_PER_T      4
 #define SILENCE_PER_T      8
@@ -40,8 +42,8 @@ void hf__zk_note_connected(struct hf__zk_session *session)
     HF_SCOPED_LOCK(&session->mutex);
     struct hf__zk_evidence *e = &session->evidence;
 
-    /* When it began to connect nobody tells; it was after whatever was
-     * answered on the connection before. */
+    /* The library does not tell when it began to connect; that was after all
+     * requests that were answered on the last connection were sent. */
     e->direct = hf__later(session->made_at, e->newest);
     e->n = 0;
     e->connected_at = hf__now();
@@ -66,7 +68,8 @@ void hf__zk_note_answer(struct hf__zk_session *session, hf__time sent)
     atomic_store(&session->noted_ns, e->newest.ns);
 }
 
-/* The first answer to what was sent since; HF__NEVER: there is none. */
+/* When the first answer came to a request sent since then; HF__NEVER: there is
+ * none. */
 static hf__time first_answer(const struct hf__zk_evidence *e, hf__time since)
 {
     hf__time first = HF__NEVER;
@@ -92,7 +95,8 @@ hf__time hf__zk_provable_from(struct hf__zk_ref *f, hf__time from,
         return HF__NEVER;
     }
     if (!hf__before(session->evidence.direct, since)) {
-        return session->evidence.connected_at; /* by that leader */
+        return session->evidence
+            .connected_at; /* the leader itself heard of us then */
     }
     return hf__is_never(first) ? first
                                : hf__after_ns(first, t_ns / RELAYED_PER_T);
@@ -105,7 +109,7 @@ hf__time hf__zk_proven_from(struct hf__zk_ref *f, hf__time write,
     int64_t t_ns = timeout_ns(session);
     HF_SCOPED_LOCK(&session->mutex);
     const struct hf__zk_evidence *e = &session->evidence;
-    hf__time known = {0}; /* to the leader: of the session, that late */
+    hf__time known = {0}; /* when the leader last heard of us, surely */
 
     if (atomic_load(&session->state) != HF__ZK_CONNECTED) {
         return known;
@@ -124,7 +128,8 @@ hf__time hf__zk_proven_from(struct hf__zk_ref *f, hf__time write,
     return hf__after_ns(known, t_ns - lease_us * 1000);
 }
 
-/* Where there is no other, nobody is cut off who still waits for an answer. */
+/* With no other server to go to, a connection is not cut while a caller may
+ * still wait for its answer (io_timeout). */
 static int64_t silence_limit_ns(const struct hf__zk_session *session,
                                 bool has_choice)
 {
@@ -204,7 +209,8 @@ bool hf__zk_has_choice(const struct hf__zk_ref *f)
  * for then. Which socket it is can't be known, but what it does: fds.c.
  */
 
-/* Of T: how long an answer is waited for, and how often it is looked again. */
+/* Parts of T: how long an answer is waited for, and how often sockets are
+ * looked at again. */
 #define UNHEARD_PER_T 8
 #define LOOKS_PER_T   64
 #define APART_MIN_MS  50
@@ -218,8 +224,9 @@ hf__time hf__zk_mind_handshake(struct hf__zk_session *session)
     hf__time now = hf__now();
     int64_t t_ns = (int64_t)atomic_load(&session->timeout_ms) * HF__MS;
     int64_t patience_ns = t_ns / UNHEARD_PER_T;
-    bool is_ours = session->was_let_in && /* its addresses stay then */
-                   atomic_load(&session->state) == HF__ZK_AWAY;
+    bool is_ours =
+        session->was_let_in && /* then its addresses no longer change */
+        atomic_load(&session->state) == HF__ZK_AWAY;
     hf__time away_since = session->away_since;
     hf__time due =
         hf__later(session->look_at, hf__after_ns(away_since, patience_ns));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's descriptors would be inherited by what the application runs:
+ * Programs that the application runs would inherit the library's descriptors:
  * its socket, which would keep the connection half alive, and its pipe. Here
- * they are told from others, by what is in /proc/self/fd, and close on exec.
- * What can't be told without doubt is left as it is, for it may be the
+ * they are told from others by /proc/self/fd, and set to close on exec. A
+ * descriptor that can't be told surely is left as it is, for it may be the
  * application's. They are not closed in forked children, as ours are: the
- * library may close them at any time, and the number be another's.
- * A duplicate of the socket is ours: the connection can be ended through it,
- * whatever the library does with its own at that moment.
- * Called by the thread that makes a handle, the library's, and the references'.
+ * library may close one at any time, and its number may then be another's. A
+ * duplicate of the socket is ours: we can end the connection through it,
+ * whatever the library does with its own at that moment. Called by the thread
+ * that makes a handle, the library's, and the references'.
  */
 #include "src/backend/zookeeper/fds.h"
 
@@ -17,7 +17,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/tcp.h> /* the C library's knows less of a connection */
+#include <linux/tcp.h> /* the C library's header has fewer fields */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -62,8 +62,8 @@ static void keep(int fd)
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* What it is, without touching it, for it may be any thread's: "pipe:[12345]".
- */
+/* Names the descriptor without touching it, for it may be any thread's:
+ * "pipe:[12345]". */
 static void name_of(int fd, char to[32])
 {
     char path[48];
@@ -75,8 +75,9 @@ static void name_of(int fd, char to[32])
 
 /* ---- the pipe */
 
-/* By its number in the kernel, which is of no other while it is open: that of a
- * descriptor may have been somebody's for a moment. 0: it is none. */
+/* The pipe's number in the kernel, which no other pipe has while it is open; a
+ * descriptor's number may have been another's a moment ago. 0: it is no
+ * pipe. */
 static uint64_t pipe_of(int fd)
 {
     char name[32];
@@ -128,12 +129,12 @@ static bool was_seen(const struct hf__zk_fds *fds, uint64_t pipe)
     return !fds->is_whole;
 }
 
-/* Ends of a pipe that is new, do not wait and would be inherited. */
+/* Ends of a pipe that is new, non-blocking, and would be inherited. */
 struct pipes {
     const struct hf__zk_fds *before;
     int fds[2];
-    uint64_t pipe; /* whose ends they are */
-    int n;         /* more than two: somebody else made one meanwhile */
+    uint64_t pipe; /* the pipe of these ends */
+    int n;         /* 3: another thread made a pipe meanwhile */
 };
 
 static void look_for_pipe(int fd, void *arg)
@@ -189,7 +190,7 @@ bool hf__zk_is_listed(const char *addresses, const struct sockaddr *server,
     return false;
 }
 
-/* As the library leaves it, which lets it be inherited and never waits. */
+/* The library's socket is inheritable and non-blocking. */
 static bool may_be_its_socket(int fd)
 {
     char name[32];
@@ -199,9 +200,10 @@ static bool may_be_its_socket(int fd)
            (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
 }
 
-#define ESTABLISHED 1 /* as the kernel counts a connection's states */
+#define ESTABLISHED 1 /* the kernel's number of that state */
 
-/* Of a connection that is there. False: it can't be told. */
+/* Reads the kernel's data of an established connection. False: it is none, or
+ * the kernel can't tell. */
 static bool describe(int fd, struct tcp_info *info)
 {
     socklen_t size = sizeof *info;
@@ -215,12 +217,13 @@ static bool describe(int fd, struct tcp_info *info)
 struct peer {
     const struct sockaddr *server;
     socklen_t size;
-    int last; /* that was found */
+    int last; /* the last one found */
     int n;
 };
 
-/* Whatever goes to that port of that server, and has heard it, is a session
- * with it. Who has not may be another's, who is about to be let in. */
+/* A connection to that port of that server that has received bytes is a session
+ * with it. One that has received none may belong to another session that is
+ * about to be let in. */
 static bool is_session_with(int fd, const struct peer *peer)
 {
     struct sockaddr_storage found = {0};
@@ -249,7 +252,8 @@ int hf__zk_fds_keep_socket(const struct sockaddr *server, socklen_t size)
 
     for_each_fd(keep_if_to, &peer);
     int fd = peer.n == 1 ? fcntl(peer.last, F_DUPFD_CLOEXEC, 3) : -1;
-    /* The library may have closed it, and its number be another's. */
+    /* The library may have closed its socket, and the number may be
+     * another's. */
     if (fd >= 0 &&
         (!is_session_with(fd, &peer) || hf__fd_register(fd) != HF_OK)) {
         close(fd);
@@ -260,10 +264,10 @@ int hf__zk_fds_keep_socket(const struct sockaddr *server, socklen_t size)
 
 /* ---- one that nobody answers */
 
-/* When the first were ended of those that an outage left unheard. */
+/* When, in the current outage, the first unanswered connections were ended. */
 static atomic_llong ended_ns;
 
-/* Two ticks of the slowest kernel, by which a connection's age is counted. */
+/* Two ticks of the slowest kernel, which counts a connection's age in ticks. */
 #define TICKS_MS 20
 
 struct unheard {
@@ -273,8 +277,9 @@ struct unheard {
     int n;
 };
 
-/* Who came later than the first were ended is waited for to the end, for the
- * server may be slow; unless that was before all this. */
+/* Has the connection waited long enough? One that was made after the first were
+ * ended is left alone, for the server may be slow; unless that was before this
+ * outage. */
 static bool has_had_its_time(int64_t age_ns, const struct unheard *what)
 {
     int64_t first_ns = atomic_load(&ended_ns);
@@ -284,8 +289,8 @@ static bool has_had_its_time(int64_t age_ns, const struct unheard *what)
             hf__now().ns - age_ns < first_ns - TICKS_MS * HF__MS);
 }
 
-/* A session's would have been let in, or refused: so it is nobody's loss,
- * whoever's it is. */
+/* A live session would have received bytes, so ending this connection is
+ * harmless, whoever's it is. */
 static bool is_unheard(int fd, const struct unheard *what)
 {
     struct sockaddr_storage peer = {0};
@@ -298,7 +303,8 @@ static bool is_unheard(int fd, const struct unheard *what)
            hf__zk_is_listed(what->addresses, (struct sockaddr *)&peer, size);
 }
 
-/* Its number may be another's at any time; that of a duplicate is ours. */
+/* The descriptor's number may become another's at any time; that of a duplicate
+ * is ours. */
 static void end_if_unheard(int fd, void *arg)
 {
     struct unheard *what = arg;
@@ -321,7 +327,7 @@ bool hf__zk_fds_end_unheard(const char *addresses, int64_t for_ns,
     struct unheard what = {addresses, for_ns, since, 0};
 
     hf__fork_forbid();        /* a child would keep the duplicate */
-    hf__time now = hf__now(); /* the library may connect anew meanwhile */
+    hf__time now = hf__now(); /* taken before the library can connect again */
     for_each_fd(end_if_unheard, &what);
     if (what.n > 0 && atomic_load(&ended_ns) < since.ns) {
         atomic_store(&ended_ns, now.ns);

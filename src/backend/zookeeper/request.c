@@ -3,10 +3,11 @@
  * Requests and their answers: calls with a slot for each, how they are awaited,
  * and changes that are sent together.
  *
- * Calls are freed by whoever is last: who dropped them, or the library with its
- * last answer. What the library leaves unanswered when its handle is closed
- * (ZOOKEEPER-2894) is buried with the session. What is sent alone is send.c's.
- * Called by the reference's thread, and by the library's with answers.
+ * Calls are freed by whoever has them last: the reference that drops them, or
+ * the library with its last answer. Calls that the library leaves unanswered
+ * when its handle is closed (ZOOKEEPER-2894) are freed with the session.
+ * Requests that are sent alone are in send.c. Called by the reference's thread,
+ * and by the library's with answers.
  */
 #include "src/backend/zookeeper/call.h"
 #include "src/backend/zookeeper/errors.h"
@@ -15,11 +16,11 @@
 
 #include <string.h>
 
-/* Much more than it takes to queue what may be left. */
+/* Much longer than the library takes to queue the answers that are left. */
 #define LINGER_MS 20
 
-/* A release has two requests, or four if it searches (grant.c), and its
- * own claim's proof of life one. */
+/* A release has two requests, or four if it searches (grant.c), and a renewal's
+ * proof of life is one. */
 enum { SPARE_SLOTS = 4 };
 
 static struct hf__zk_calls *allocate(int n)
@@ -54,7 +55,7 @@ struct hf__zk_calls *hf__zk_calls_new(struct hf__zk_ref *f, int n)
     if (calls == NULL) {
         calls = take_spare(f, n);
     } else {
-        (void)hf__zk_calls_reserve(f); /* the one before may be under way */
+        (void)hf__zk_calls_reserve(f); /* the spare may be in use */
     }
     if (calls == NULL) {
         return NULL;
@@ -83,7 +84,7 @@ static void free_answer(struct hf__zk_answer *answer)
 
 static void free_joins(struct hf__zk_calls *calls);
 
-/* Nobody else has it any more; it is in no list. */
+/* No one else uses these calls any more, and they are in no list. */
 static void clear_calls(struct hf__zk_calls *calls)
 {
     for (int i = 0; i < calls->n; i++) {
@@ -112,7 +113,7 @@ static void end_calls(struct hf__zk_calls *calls)
     free_calls(calls);
 }
 
-/* By its front, whose it is again. */
+/* Called by the reference, which gets them back as its spare. */
 static void put_back(struct hf__zk_ref *f, struct hf__zk_calls *calls)
 {
     unlist(calls);
@@ -161,9 +162,10 @@ struct hf__zk_slot *hf__zk_slot_sent(struct hf__zk_calls *calls, int i)
     return slot;
 }
 
-/* While the library closes a handle, it answers all that is left on one thread
- * and queues it on another; if the first is the faster one, it ends, and the
- * rest is leaked (ZOOKEEPER-2894). So it is held back for a moment, once. */
+/* While the library closes a handle, it answers all requests that are left on
+ * one thread and queues them on another; if the first thread is faster, it
+ * ends, and the rest is leaked (ZOOKEEPER-2894). So we hold the first thread
+ * back for a moment, once. */
 static void linger(struct hf__zk_session *session)
 {
     if (!atomic_exchange(&session->has_lingered, true)) {
@@ -171,7 +173,7 @@ static void linger(struct hf__zk_session *session)
     }
 }
 
-/* Did it come from a server that has this session? */
+/* Did the answer come from a server that has this session? */
 static bool is_servers(const struct hf__zk_answer *answer)
 {
     return answer->was_sent && !hf__zk_is_unknown(answer->rc) &&
@@ -202,7 +204,7 @@ void hf__zk_slot_answer(struct hf__zk_slot *slot, struct hf__zk_answer *answer)
         sleeper = hf__unpark_begin(&calls->ref->parker);
     }
     hf__mutex_unlock(&calls->mutex);
-    hf__unpark_end(sleeper); /* who wakes wants the mutex */
+    hf__unpark_end(sleeper); /* the woken thread wants the mutex */
     if (is_last && is_dropped) {
         end_calls(calls);
     }
@@ -262,21 +264,20 @@ const struct hf__zk_answer *hf__zk_answer(struct hf__zk_calls *calls, int i)
  * ever sees it.
  */
 
-/* Far below what a server takes in one request, which is a megabyte, unless it
- * was told another limit. */
+/* Far below the largest request that a server takes, a megabyte by default. */
 enum { BYTES_MAX = 256 * 1024 };
-/* What the server adds to a name. */
+/* The sequence that the server adds to a name. */
 enum { SEQUENCE_ROOM = 16 };
-/* What tells the zxid: three parts more. */
+/* Three more parts, which tell the zxid. */
 enum { TELLER_OPS = 3 };
 
 struct member {
-    int i; /* of the calls */
+    int i; /* index in the calls */
     char *path;
-    char *data; /* NULL: it is deleted */
+    char *data; /* NULL: the node is deleted */
     int length;
     int mode;
-    char *made; /* the path that it got */
+    char *made; /* the path that the server made */
 };
 
 struct hf__zk_join {
@@ -285,8 +286,8 @@ struct hf__zk_join {
     bool was_sent;
     int n;
     size_t bytes;
-    char *teller;             /* of the zxid; NULL: nobody asks for it */
-    struct Stat stat;         /* its own */
+    char *teller;     /* path of the node that tells the zxid; or NULL */
+    struct Stat stat; /* the teller's */
     zoo_op_result_t *results; /* the library's until it answers */
     struct member members[];
 };
@@ -313,7 +314,8 @@ static void free_joins(struct hf__zk_calls *calls)
     }
 }
 
-/* One that was not sent, with room for so much more. NULL: out of memory. */
+/* Returns a join that was not sent, with room for so many bytes more. NULL: out
+ * of memory. */
 static struct hf__zk_join *open_join(struct hf__zk_calls *calls, size_t bytes)
 {
     struct hf__zk_join *join = calls->joins;
@@ -385,7 +387,7 @@ bool hf__zk_join_delete(struct hf__zk_calls *calls, int i, const char *path)
 
 /* ---- what comes back */
 
-/* Nothing was applied, that is sure. */
+/* Does the rc say surely that nothing was applied? */
 static bool is_refusal(int rc)
 {
     return rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING &&
@@ -411,7 +413,7 @@ static struct hf__zk_answer answer_of(struct hf__zk_join *join,
     return answer;
 }
 
-/* With the last answer, all may be gone. */
+/* The last answer may free everything here. */
 static void answer_all(struct hf__zk_join *join, int rc, bool was_sent)
 {
     struct hf__zk_calls *calls = join->calls;
@@ -443,7 +445,7 @@ int hf__zk_multi(zhandle_t *handle, int n, const zoo_op_t *ops,
     return zoo_amulti(handle, n, ops, results, completion, data);
 }
 
-/* Named as the first node, with an end that no claim has. */
+/* The teller is named as the first node, with an end that no claim has. */
 static int add_teller(struct hf__zk_join *join, const struct member *m,
                       zoo_op_t *ops)
 {
@@ -476,7 +478,7 @@ static int add_member(const struct hf__zk_join *join, struct member *m,
     return 1;
 }
 
-/* How many parts; 0: out of memory. */
+/* Returns how many parts there are; 0: out of memory. */
 static int add_all(struct hf__zk_join *join, zoo_op_t *ops)
 {
     int n = 0;
@@ -521,8 +523,8 @@ void hf__zk_join_send(struct hf__zk_calls *calls)
         (void)hf__zk_slot_sent(calls, join->members[i].i);
     }
     rc = send_together(join, ops);
-    /* What it could not finish it may answer all the same, when the connection
-     * ends. */
+    /* If the library could not finish the request (ZMARSHALLINGERROR), it may
+     * still answer it when the connection ends. */
     if (rc != ZOK && rc != ZMARSHALLINGERROR) {
         answer_all(join, rc, false);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches, what is sent by the library's asynchronous functions, and what comes
- * back. A request that the library has not surely refused counts as sent: it
- * answers it some time, or never. Called by the reference's thread, and by the
- * library's with answers and when a watch fires.
+ * Watches, and requests sent by the library's asynchronous functions, with
+ * their answers. A request that the library has not surely refused counts as
+ * sent: the library answers it at some time, or never. Called by the
+ * reference's thread, and by the library's with answers and when a watch fires.
  */
-/* The library's header has zoo_remove_watches() only then. */
+/* The library's header declares zoo_remove_watches() only with this. */
 #define THREADED
 
 #include "src/backend/zookeeper/internal.h"
@@ -29,14 +29,15 @@
  * one a path and session, which goes with the node or its next change.
  */
 
-/* Half of what a server takes in one request, if it was not told another. */
+/* Half of the largest request that a server takes by default. */
 enum { ROOM = 512 * 1024 };
-/* Before each path there is its length. */
+/* Before each path the request has its length. */
 enum { LENGTH_SIZE = 4 };
 
 enum stage { IDLE, SENT, SET };
 
-/* All is guarded by the session's mutex, but the path of one that is SET. */
+/* The session's mutex guards all fields, except the path of a watch that is
+ * SET. */
 struct hf__zk_watch {
     struct hf__zk_session *session;
     struct hf__zk_ref *ref; /* NULL: nobody waits */
@@ -64,7 +65,7 @@ static void unref(struct hf__zk_watch *watch)
     }
 }
 
-/* The library has no more interest. The session's mutex is held. */
+/* The library no longer knows the watch. The session's mutex is held. */
 static void release(struct hf__zk_watch *watch)
 {
     if (watch->stage != IDLE) {
@@ -129,7 +130,7 @@ static void fire(zhandle_t *handle, int type, int state, const char *path,
     }
     release(watch);
     hf__mutex_unlock(mutex);
-    hf__unpark_end(sleeper); /* who wakes wants the mutex */
+    hf__unpark_end(sleeper); /* the woken thread wants the mutex */
 }
 
 size_t hf__zk_watch_size(const char *path)
@@ -170,8 +171,8 @@ static bool watch_sent(struct hf__zk_watch *watch, const char *path,
     return true;
 }
 
-/* Of one that was SET. It does not wait for anything. If the library does not
- * know it any more, it has fired, which is being told. */
+/* Take away a watch that was SET. It does not block. If the library does not
+ * know it any more, it has fired, and that call is under way. */
 static void take_away(struct hf__zk_watch *watch)
 {
     struct hf__zk_session *session = watch->session;
@@ -215,7 +216,7 @@ static void watch_answered(struct hf__zk_watch *watch, bool is_set)
         release(watch);
     }
     hf__mutex_unlock(&session->mutex);
-    /* Nobody else ends it meanwhile: this is the thread that would. */
+    /* It can't fire meanwhile, for only this thread would call it. */
     if (is_orphan) {
         take_away(watch);
     }
@@ -245,7 +246,7 @@ static void answer(const void *data, struct hf__zk_answer *found, bool has_set)
     hf__zk_slot_answer(slot, found);
 }
 
-/* A NUL behind it, always. False: out of memory. */
+/* Always puts a NUL behind the text. False: out of memory. */
 static bool copy_text(struct hf__zk_answer *to, const char *text, int length)
 {
     to->length = length < 0 ? 0 : length;
@@ -289,7 +290,8 @@ static void on_string(int rc, const char *path, const void *data)
     on_void(rc, data);
 }
 
-/* What there is no memory for may have been applied: that is told. */
+/* An answer that there is no memory for says so, for its change may have been
+ * applied. */
 static void on_created(int rc, const char *path, const struct Stat *stat,
                        const void *data)
 {
@@ -352,15 +354,15 @@ static void on_children(int rc, const struct String_vector *names,
     answer(data, &found, rc == ZOK);
 }
 
-/* Before the one that failed, they say that they were fine, and behind it that
- * they were not tried. */
+/* Results before the failed part say ZOK, those behind it that they were not
+ * tried. */
 static void on_together(int rc, const void *data)
 {
     const struct hf__zk_slot *slot = data;
     struct hf__zk_answer found = {.rc = rc};
 
     if (rc == ZOK) {
-        found.stat = slot->answer.stat; /* the library has written it there */
+        found.stat = slot->answer.stat; /* where the library has written it */
     }
     while (slot->results[found.part].err != rc &&
            found.part < HF__ZK_TOGETHER - 1) {
@@ -409,8 +411,8 @@ static void refuse(struct hf__zk_slot *slot, int rc)
     hf__zk_slot_answer(slot, &found);
 }
 
-/* A request that it could not finish (ZMARSHALLINGERROR) it may have in its
- * list all the same, and answer when the connection ends. */
+/* A request that the library could not finish (ZMARSHALLINGERROR) may still be
+ * in its list, and is then answered when the connection ends. */
 static void sent(struct hf__zk_slot *slot, int rc)
 {
     if (rc != ZOK && rc != ZMARSHALLINGERROR) {
@@ -494,8 +496,8 @@ void hf__zk_guarded(struct hf__zk_calls *calls, int i,
         return;
     }
     zoo_check_op_init(&ops[n++], c->folder, c->folder_version);
-    /* Of what is made the library does not tell the zxid: so it is written to,
-     * too. */
+    /* The library does not tell the zxid of a new node, so the new node is
+     * written to as well. */
     if (c->is_new) {
         zoo_create_op_init(&ops[n++], c->path, "", 0,
                            hf__zk_acl_of(calls->session), ZOO_PERSISTENT, NULL,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who shares a session, how long it lives, and what is left of it at the end.
- * How the library's handle is made and closed is start.c's, what it is
- * meanwhile state.c's, what is sent request.c's. Called by the references'
- * threads.
+ * Who shares a ZooKeeper session, how long it lives, and what is freed at its
+ * end. start.c makes the library's handle, stop.c closes it, state.c has its
+ * state meanwhile, request.c sends. Called by the references' threads.
  */
 #include "src/backend/zookeeper/session.h"
 
@@ -15,20 +14,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A server that is there has let us in by then. */
+/* A server that runs has usually let us in by then. */
 #define USUAL_MS 250
-/* One that has more to do than usual. */
+/* At least so long a busy server is waited for, before the next one is
+ * tried. */
 #define TURN_MIN_MS 1000
 
-/* The links of this process that are not over. */
+/* The sessions of this process that are not closed. */
 static struct {
     struct hf__mutex mutex;
     struct hf__link sessions;
-    unsigned generation; /* of the process whose links they are; 0: none yet */
+    unsigned
+        generation; /* of the process whose sessions they are; 0: none yet */
 } registry = {.mutex = HF__MUTEX_INIT};
 
-/* A fork() would leave the registry locked in the child for ever. What the
- * parent has in it is the parent's. */
+/* A fork() here would leave the registry locked in the child for ever. Sessions
+ * that the parent has in it are the parent's, so the child starts with an empty
+ * one. */
 static void registry_lock(void)
 {
     hf__fork_forbid();
@@ -95,7 +97,8 @@ static struct hf__zk_session *find_session(uint64_t client)
     return NULL;
 }
 
-/* Sets f->link, unless memory is short. True: it is new, and f's to start. */
+/* Sets f->session, unless memory is short. True: the session is new, and f is
+ * to start it. */
 static bool join(struct hf__zk_ref *f, const struct hf__zk_target *target)
 {
     bool is_new = false;
@@ -121,7 +124,7 @@ static bool join(struct hf__zk_ref *f, const struct hf__zk_target *target)
     return is_new;
 }
 
-/* True: nobody else has it. */
+/* True: f was the last reference of the session. */
 static bool leave(struct hf__zk_ref *f)
 {
     struct hf__zk_session *session = f->session;
@@ -139,7 +142,7 @@ static bool leave(struct hf__zk_ref *f)
     return is_last;
 }
 
-/* What the library never answered, and never will. */
+/* Free the requests that the library never answered, and never will. */
 static void discard(struct hf__zk_session *session)
 {
     struct hf__link *it = NULL;
@@ -159,8 +162,8 @@ static void discard(struct hf__zk_session *session)
 
 static void end_session(struct hf__zk_session *session)
 {
-    /* Deleting what somebody may count on is not ours to do: it ends with the
-     * session's time, later than they count on it. */
+    /* Somebody may still rely on a grant, so we may not delete its node: it
+     * ends when the session times out, later than the grant's lease. */
     if (session->handle != NULL &&
         !hf__zk_stop(session, session->common.n_granted > 0)) {
         atomic_store(&session->is_abandoned, true);
@@ -211,9 +214,9 @@ static int fail_refused(struct hf__zk_ref *f, int error, hf_error *err)
                            hf__errno_text(error, words, sizeof words));
 }
 
-/* A server that takes a connection and says nothing is left by the library only
- * when the session would be over. So who makes the session turns to another,
- * for each of them has its part of the time. */
+/* The library leaves a server that takes the connection and says nothing only
+ * when the session would be over. So the reference that makes the session turns
+ * to another server, and gives each of them its part of the time. */
 static int await_another(struct hf__zk_ref *f,
                          const struct hf__zk_target *target, hf__time deadline,
                          hf_error *err)
@@ -238,7 +241,7 @@ static int await_another(struct hf__zk_ref *f,
     return r;
 }
 
-/* The library tries for ever, and does not say why. */
+/* The library retries for ever, and does not say why it fails. */
 static int await_first(struct hf__zk_ref *f, const struct hf__zk_target *target,
                        bool is_new, hf__time deadline, hf_error *err)
 {
@@ -279,7 +282,7 @@ int hf__zk_ref_open(struct hf__zk_ref *f, struct hf__head *head,
             return hf__fail(err, HF_ENOMEM, "out of memory for a session");
         }
         r = await_first(f, target, is_new, deadline, err);
-        /* One that was the others' may end before it is ours. */
+        /* A session of other references may end before we have used it. */
     } while (r == HF_EUNAVAIL && !is_new &&
              hf__zk_state_is_over(atomic_load(&f->session->state)));
     return r != HF_BUSY

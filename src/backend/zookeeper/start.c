@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the library's handle is made so that it disturbs nobody, and why nobody
- * lets us in. The handle is given numbers for its hosts, which we looked up: it
- * would look names up on the thread that also keeps the session alive, and runs
- * wild if that fails. It is told to keep their order, which we have shuffled,
- * for else it seeds the application's random numbers anew. Its log goes
- * nowhere, so nobody is told that each server refuses the connection, while the
- * library tries for ever: that is found out by connections of our own. Called
- * by the thread of the reference that opens a session.
+ * Makes the library's handle so that it disturbs nobody, and finds out why no
+ * server lets us in. We look the hosts up and give the handle numeric
+ * addresses: it would look names up on the thread that also keeps the session
+ * alive, and loops without end if that fails. We shuffle the addresses and tell
+ * the library to keep their order, for else it seeds the application's random
+ * numbers again. Its log goes nowhere, so nobody would learn that each server
+ * refuses the connection, while the library retries for ever: we find that out
+ * by connections of our own. Called by the thread of the reference that opens a
+ * session.
  */
 #include "src/backend/zookeeper/fds.h"
 #include "src/backend/zookeeper/internal.h"
@@ -26,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Of the library's, for a handle. */
+/* Threads that the library starts for a handle. */
 enum { THREADS = 2 };
 
 struct addresses {
@@ -67,7 +68,8 @@ static int look_up(struct addresses *to, const char *host, const char *port,
     return error;
 }
 
-/* One that is not known leaves the others. Gives the last error, or 0. */
+/* A host that can't be looked up leaves the others. Returns the last error, or
+ * 0. */
 static int look_up_all(const char *hosts, struct addresses *to)
 {
     char copy[HF__ZK_HOSTS_MAX];
@@ -93,7 +95,8 @@ static int look_up_all(const char *hosts, struct addresses *to)
     return failed;
 }
 
-/* Which comes first is chance, so that an ensemble has its clients spread. */
+/* The order is random, so that an ensemble's clients spread over its
+ * servers. */
 static void join_shuffled(struct addresses *from, char *to, size_t size)
 {
     size_t length = 0;
@@ -118,8 +121,9 @@ static void heard(int rc, const void *data)
 {
     struct hf__zk_session *session = hf__zk_mutable(data);
 
-    /* Lost with the connection, it is sent again, and first, with the next
-     * one. What is refused ends the session by an event of its own. */
+    /* If it is lost with the connection, the library sends it again, first of
+     * all, with the next one. A refusal ends the session by an event of its
+     * own. */
     if (rc != ZOK && rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT) {
         return;
     }
@@ -166,8 +170,8 @@ static void keep_order(void)
     zoo_deterministic_conn_order(1);
 }
 
-/* The library ends the process where it can't have its threads, so they are
- * asked for first; with glibc their stacks are kept for it. */
+/* The library ends the process if it can't start its threads, so we ask for
+ * them first; glibc then keeps their stacks for it. */
 static int init(struct hf__zk_session *session, const char *hosts,
                 int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
@@ -189,11 +193,12 @@ static int init(struct hf__zk_session *session, const char *hosts,
                                  hf__errno_text(errno, words, sizeof words));
 }
 
-/* Its threads inherit that all signals are blocked: they are the
- * application's. No fork comes in between: it asks the C library which
- * addresses this host has, whose lock a child would find taken for ever. (When
- * it connects, it asks again, and of that moment no fork can be kept out.) Nor
- * is another link made meanwhile, whose pipe would be new as well. */
+/* All signals are blocked meanwhile, and the library's threads inherit that:
+ * signals are for the application. No fork may come in between: the library
+ * asks the C library for this host's addresses, and a child would find the lock
+ * for that taken for ever. (It asks again when it connects, and no fork can be
+ * kept out of that moment.) Nor is another session made meanwhile, for its pipe
+ * would be new as well. */
 static int make_handle(struct hf__zk_session *session, const char *hosts,
                        int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
@@ -256,7 +261,7 @@ int hf__zk_start(struct hf__zk_session *session,
     return make(session, hosts, target, err);
 }
 
-/* The first becomes the last. */
+/* Move the first address to the end. */
 static void rotate(const char *from, char *to, size_t size)
 {
     const char *rest = strchr(from, ',');
@@ -268,8 +273,9 @@ static void rotate(const char *from, char *to, size_t size)
     }
 }
 
-/* Its handle, which is nobody's from then on; NULL: it was let in, and
- * references that joined it may use it; or it is over, or has none. */
+/* Takes the handle from the session, to be closed. NULL: a server let it in, so
+ * references that joined may use it; or the session is over, or has no
+ * handle. */
 static zhandle_t *give_up(struct hf__zk_session *session, char *ret_hosts,
                           size_t size)
 {
@@ -304,16 +310,16 @@ int hf__zk_start_elsewhere(struct hf__zk_session *session,
     return make(session, hosts, target, err);
 }
 
-/* So long one may think it over. */
+/* So long we wait for the outcome of a connection. */
 #define PROBE_MS 200
 
-/* The outcome of one; EINPROGRESS: none so far. */
+/* One connection and its outcome; EINPROGRESS: none so far. */
 struct probe {
     struct pollfd slot;
     int error;
 };
 
-/* "127.0.0.1:2181", "::1:2181", as the library has them. */
+/* The address is "127.0.0.1:2181" or "::1:2181", as the library has them. */
 static void begin(struct probe *p, char *address)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,

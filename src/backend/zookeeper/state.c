@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session is to those who use it: connected, away, or over and why; and
- * how they wait for the first. Called by the references' threads, and by the
- * library's for news of the session, on which nobody waits.
+ * The state of a ZooKeeper session: connected, away, or over and why; and how
+ * references wait for a connection. Called by the references' threads, and by
+ * the library's with events of the session, which does not block here.
  */
 #include "src/backend/zookeeper/fds.h"
 #include "src/backend/zookeeper/internal.h"
@@ -31,7 +31,7 @@ void hf__zk_news(struct hf__zk_session *session)
     tell_refs(session);
 }
 
-/* Under the mutex. */
+/* The session's mutex is held. */
 static void move(struct hf__zk_session *session, enum hf__zk_state state)
 {
     enum hf__zk_state old = state_of(session);
@@ -67,11 +67,11 @@ void hf__zk_made(struct hf__zk_session *session, zhandle_t *handle)
 {
     HF_SCOPED_LOCK(&session->mutex);
     if (session->handle == NULL) {
-        session->handle = handle; /* then it is read without the mutex */
+        session->handle = handle; /* set once: it is read without the mutex */
     }
 }
 
-/* As people write it. */
+/* Write the server's address as people do. */
 static void show_server(char *to, size_t size, const struct sockaddr *server,
                         socklen_t length)
 {
@@ -87,8 +87,9 @@ static void show_server(char *to, size_t size, const struct sockaddr *server,
                    host, port);
 }
 
-/* The library's thread for the connection may have lost it meanwhile, and its
- * number be that of another one, of the application's. */
+/* The library's thread for the connection may have closed its socket meanwhile,
+ * and the application may have got the descriptor's number. So only a server
+ * that we know is noted. */
 static void note_server(struct hf__zk_session *session, zhandle_t *handle)
 {
     struct sockaddr_storage address;
@@ -106,7 +107,8 @@ static void note_server(struct hf__zk_session *session, zhandle_t *handle)
     show_server(session->server, sizeof session->server, server, length);
 }
 
-/* The one before is over, and would not be for the server. */
+/* Close our duplicate of the last connection's socket, which would keep it open
+ * for the server. */
 static void forget_socket(struct hf__zk_session *session)
 {
     HF_SCOPED_LOCK(&session->mutex);
@@ -114,7 +116,7 @@ static void forget_socket(struct hf__zk_session *session)
     session->socket = -1;
 }
 
-/* Another takes its place. */
+/* Is the handle being closed, and replaced by another? */
 static bool is_given_up(struct hf__zk_session *session, const zhandle_t *handle)
 {
     HF_SCOPED_LOCK(&session->mutex);
@@ -143,7 +145,7 @@ void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
         next = now_ms < before_ms ? HF__ZK_SHORTENED : next;
         if (atomic_load(&session->is_abandoned)) {
             hf__zk_cut(
-                session); /* a handshake was under way, by the password */
+                session); /* a handshake with the password was under way */
         }
     }
     HF_SCOPED_LOCK(&session->mutex);
@@ -151,7 +153,7 @@ void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
         return;
     }
     if (session->handle == NULL) {
-        session->handle = handle; /* once: it is read without the mutex */
+        session->handle = handle; /* set once: it is read without the mutex */
     }
     session->was_let_in = session->was_let_in || is_in;
     move(session, next);
@@ -194,7 +196,8 @@ int hf__zk_is_over(struct hf__zk_ref *f, hf_error *err)
     return HF_OK;
 }
 
-/* Nothing of it is held any more, and what a name stands for may have moved. */
+/* A session that was away for longer than its timeout is over: its grants have
+ * ended, and its host names may have other addresses by now. */
 static void look_for_stray(struct hf__zk_session *session)
 {
     int64_t lives_ms = atomic_load(&session->timeout_ms);

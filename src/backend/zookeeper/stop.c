@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the library's handle is closed, and its session ended with it, or kept.
- * zookeeper_close() ends the session of a handle that is connected. So the
- * session's password is taken from it first: whichever server it connects to
- * from then on does not let it in, and the session is not touched. Then its
- * connection is shut down, through our duplicate of its socket, for the library
- * has threads that use the socket and may close it. Called by the thread that
- * closes a session's last front, or abandons the session, and by the library's.
+ * Closes the library's handle, and ends its session with it or keeps it.
+ * zookeeper_close() ends the session of a handle that is connected. To keep the
+ * session, we first overwrite its password in the handle: then no server that
+ * it connects to lets it in, and the session is not touched. Then we shut its
+ * connection down through our duplicate of the socket, for the library's
+ * threads use their own and may close it. Called by the thread that closes a
+ * session's last reference, or abandons the session, and by the library's.
  */
 #include "src/backend/zookeeper/internal.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-/* Of a millisecond and more: by then it has heard that its connection was shut
- * down, and a server that is there has answered a handshake. */
+/* Turns of a millisecond or more: by then the library has noticed that its
+ * connection was shut down, and a server that runs has answered a handshake. */
 #define HEARD_TURNS 100
 /* By then a server has said that it knows no such session. */
 #define TOLD_MS 100
 
-/* The library compares addresses without their ports, and keeps a connection
- * that goes to one of the new ones: so this is not 127.0.0.1. */
+/* The library compares addresses without their ports, and keeps a connection to
+ * one of the new addresses: so this is not 127.0.0.1. */
 #define NOWHERE "127.203.86.45:1"
 
 static void take_password(zhandle_t *handle)
@@ -41,9 +41,9 @@ static bool hang_up(struct hf__zk_session *session)
     return hf__zk_hang_up(session);
 }
 
-/* Where nobody would know the session: the library drops its connection. It
- * does so on this thread, and another of its own may be using it: the last
- * resort. */
+/* Send the handle to an address where no server is: the library then drops its
+ * connection. It does so on this thread, while another of its own may be using
+ * the connection: so this is the last resort. */
 static void lead_astray(zhandle_t *handle)
 {
     HF_RACE_BEGIN();
@@ -64,12 +64,12 @@ void hf__zk_cut(struct hf__zk_session *session)
 }
 
 /*
- * Until no connection is one of the session's, nor will be: a handshake that
- * was under way when its password was taken may still be answered, and brings
- * it again; one that was sent later is not let in. That it is not is the last
- * that the library has to tell, and what it has to tell while its handle is
- * closed, it leaks: so it is waited for, if only for so long. False: the handle
- * is connected still.
+ * Wait until the handle has no connection with the session, nor will have one:
+ * a handshake that was under way when we overwrote the password may still be
+ * answered, and that brings the password again; a later one is not let in. That
+ * refusal is the library's last event, and it leaks events that come while its
+ * handle is closed: so we wait for it, up to patience_ms. False: the handle is
+ * still connected.
  */
 static bool cut_off(struct hf__zk_session *session, int patience_ms)
 {
@@ -88,7 +88,7 @@ static bool cut_off(struct hf__zk_session *session, int patience_ms)
         }
         if (turn == HEARD_TURNS || (is_in && !was_in && !hang_up(session))) {
             lead_astray(session->handle);
-            told_by = hf__now(); /* nobody will say so */
+            told_by = hf__now(); /* no server will refuse it there */
         }
         was_in = was_in || is_in;
         hf__sleep_until(hf__after_ms(hf__now(), 1));
@@ -117,8 +117,8 @@ static bool is_connected(const struct hf__zk_session *session)
     return zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 
-/* The library would wait for seconds until a silent server has closed the
- * connection. */
+/* Does the server not answer? If so, zookeeper_close() would wait for seconds
+ * until the server has closed the connection. */
 static bool is_silent(struct hf__zk_session *session)
 {
     hf__time limit = hf__after_ms(hf__now(), session->io_timeout_ms / 2);
@@ -141,7 +141,7 @@ static bool is_silent(struct hf__zk_session *session)
 
 bool hf__zk_stop(struct hf__zk_session *session, bool keeps_session)
 {
-    /* Nobody has let in a handle that has no session: there is none to keep. */
+    /* A handle without an id was never let in: there is no session to keep. */
     bool has_session = atomic_load(&session->id) != 0;
 
     if (has_session && (keeps_session || is_silent(session)) &&

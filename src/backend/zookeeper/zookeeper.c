@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store zookeeper://: what its URL says, how a session is opened, closed
- * and interrupted, execute(), and whether a lease that it gave is believed.
+ * The store zookeeper://: reads its URL, opens, closes and interrupts a
+ * session, executes operations, and decides whether a lease that it gave is
+ * proven.
  *
- * All operations of a batch are done at once; most need one round trip: a claim
+ * All operations of a batch are done at once. Most need one round trip: a claim
  * is made and the folder listed right behind it, for the server keeps the order
- * of one session's requests. The names of a batch differ, so the order of the
- * kinds can't be seen. What all recipes share: who stands at a name is who has
- * an ephemeral child there, made by the session of the session; the lease is
- * the session's. Nothing that is granted rests on what this process remembers
- * but whose child it is. Called as backend.h says.
+ * of one session's requests. The names of a batch differ, so no caller can see
+ * in which order its operations are applied. All recipes have in common:
+ * whoever holds a name or waits for it has an ephemeral child there, made by
+ * the ZooKeeper session, and the lease is that session's. Grants rest on
+ * nothing that this process remembers, except which child is whose. Called as
+ * backend.h says.
  */
 #include "src/backend/zookeeper/zookeeper.h"
 #include "src/backend/registry.h"
@@ -49,7 +51,8 @@ static int read_recipe(const struct hf__url *url, struct hf__zk_url *parts,
                     given);
 }
 
-/* Debian's library, and the only one whose headers come built, has no TLS. */
+/* Debian's client library has no TLS, and no other one comes built with
+ * headers. */
 static int refuse_tls(const struct hf__url *url, hf_error *err)
 {
     static const char *const options[] = {"tls", "ca", "cert", "key"};
@@ -94,7 +97,7 @@ static int read_hosts(const struct hf__url *url, struct hf__zk_url *parts,
     return HF_OK;
 }
 
-/* One folder of a path: no longer than `length`, and what a server takes. */
+/* Is that one folder of a path, as a server takes it? */
 static bool is_folder(const char *name, size_t length)
 {
     if (length == 0 || (length == 1 && name[0] == '.') ||
@@ -167,8 +170,11 @@ int hf__zk_url_read(const struct hf__url *url, struct hf__zk_url *parts,
  * less often, for whether it is silent.
  */
 
-#define SOON_PER_T 16 /* what is due by then is awaited, not forced */
-#define LATE_PART  4  /* of a lease that counts from earlier, at most */
+#define SOON_PER_T                                                             \
+    16 /* proof that is due by then is waited for; else the connection is cut  \
+        */
+#define LATE_PART                                                              \
+    4 /* a lease may count from this part of it earlier, at most */
 
 static bool has_lease(const struct hf__op *op)
 {
@@ -176,7 +182,7 @@ static bool has_lease(const struct hf__op *op)
            (op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW);
 }
 
-/* Sleep until the connection is no longer that one. */
+/* Sleep until another connection has replaced that one. */
 static int await_another(struct hf__zk *s, unsigned connection,
                          hf__time deadline, hf_error *err)
 {
@@ -210,8 +216,8 @@ static int let_pass(struct hf__zk *s, hf__time until)
     return HF_OK;
 }
 
-/* A write in vain, which takes a majority all the same. True: it was answered,
- * and the lease that counts from there is proven. */
+/* Send a write that fails, for which the leader still needs a majority. True:
+ * it was answered, and proves the lease that counts from `from`. */
 static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
                          hf_error *err)
 {
@@ -232,7 +238,8 @@ static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
     return hf__zk_shows_life(rc) && !hf__before(sent, due);
 }
 
-/* What is read first is judged: another connection may come in between. */
+/* Read the connection's number first: if another connection comes in between,
+ * reconnecting leaves that one alone. */
 static int find_evidence(struct hf__zk *s, hf__time from, hf__time deadline,
                          hf_error *err)
 {
@@ -245,7 +252,7 @@ static int find_evidence(struct hf__zk *s, hf__time from, hf__time deadline,
         hf__after_ns(now, hf__zk_timeout_ms(f) * HF__MS / SOON_PER_T);
 
     if (!is_connected) {
-        return hf__zk_ready(f, deadline, err); /* another is coming */
+        return hf__zk_ready(f, deadline, err); /* the library is connecting */
     }
     if (!hf__before(now, due)) {
         return HF_OK;
@@ -304,7 +311,8 @@ int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
     }
     bool is_believed = hf__zk_is_over(&s->ref, err) == HF_OK &&
                        is_proven(s, ops, n, deadline, err);
-    /* What ended it meanwhile may have made all older than it was. */
+    /* If the session ended meanwhile, the server that ended it may have made
+     * all evidence too old. */
     int r = hf__zk_is_over(&s->ref, err);
 
     for (int i = 0; i < n && (r != HF_OK || !is_believed); i++) {
@@ -349,8 +357,8 @@ static bool is_certain(const struct hf__op *op)
     return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE;
 }
 
-/* Without memory: those that others count on, one after the other, for alone
- * each needs none but what is kept for it. */
+/* If memory ran out: run renewals and releases one after the other, for others
+ * rely on them, and one alone needs no memory but what is kept for it. */
 static int run_short(struct hf__zk *s, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err)
 {
@@ -383,7 +391,8 @@ static int zk_execute(void *state, struct hf__op *ops[], int n,
 
 #define IO_TIMEOUT_MS 5000
 
-/* "user:password" is split at the first colon, and neither goes alone. */
+/* The server splits "user:password" at the first colon, and takes neither
+ * alone. */
 static int check_login(const struct hf__url *url,
                        const struct hf__secret *secret, hf_error *err)
 {
@@ -408,7 +417,7 @@ static int check_login(const struct hf__url *url,
     return HF_OK;
 }
 
-/* The core has judged it. */
+/* The core has checked the option already. */
 static int io_timeout_ms(const struct hf__url *url)
 {
     int64_t ms = IO_TIMEOUT_MS;
@@ -459,7 +468,7 @@ static void zk_interrupt(void *state)
 #define CAPS_FAIR                                                              \
     (CAPS_SIMPLE | HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS | HF__CAP_QUEUES)
 
-/* One node has no line, and room for one. */
+/* The simple recipe has one node: no queue, and room for one holder. */
 static unsigned zk_caps_of(const struct hf__url *url)
 {
     const char *recipe = hf__url_option(url, "recipe");
