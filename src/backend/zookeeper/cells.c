@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cell(): each cell is a persistent node, CHROOT/PREFIX:cells/NAME, with a line
- * that says who wrote it last, and the value behind that; one that was deleted
- * has the queue alone. Its version is the zxid of its last change: they rise,
- * whatever is deleted.
+ * cell(): each cell is a persistent node, CHROOT/PREFIX:cells/NAME. Its data is
+ * a line that says who wrote it last, and behind that the value; a tombstone,
+ * which a deleted cell leaves, has the line alone. The cell's version is the
+ * zxid of its last change: zxids rise, whatever is deleted.
  *
- * A change looks, decides here, and writes if the node still has the version
- * that it had (the server's own, a count of its writes). That count begins anew
- * with a node that is made again after a cleaning; so a cleaning writes to the
- * folder, too (list.c), and a change is refused where that was done since it
- * looked. Therefore a request of a try that was given up, which the server may
- * apply a moment later, does no harm: if a later try has written, or anybody
- * else, it is refused; if not, it is this change, and the later try, which is
- * refused then, finds its token in the node and writes nothing.
+ * A change reads the cell, decides here, and writes on condition that the node
+ * still has the version it had (the server's own, a count of its writes). That
+ * count starts again when a node is made again after a cleaning; so a cleaning
+ * also writes to the folder (list.c), and a change is refused if that was done
+ * since it read. Therefore the request of a try that was given up, which the
+ * server may apply later, does no harm: if a later try or anybody else has
+ * written, it is refused; if not, it is this very change, and the later try,
+ * which is then refused, finds its token in the node and writes nothing.
  *
- * What is seen is no older than what this client has seen before: a server that
- * is behind lets no session in that has seen more, and a new session is itself
- * a change. Called by the session's thread.
+ * A client never sees an older state than it has seen before: a server does not
+ * let a session in that has seen more than the server has, and a new session is
+ * itself a change. Called by the backend session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 
@@ -26,11 +26,12 @@
 #include <limits.h>
 #include <string.h>
 
-/* Who meets somebody else's change so often asks again later. */
+/* A change that meets others' changes so often is left to the caller to try
+ * again. */
 #define TRIES_MAX 8
 
-/* The requests of a look, in this order: of what is cleaned up between the two,
- * the folder is known to have been written to. */
+/* The requests of a look, in this order: if a cleaning comes between FOLDER and
+ * NODE, the folder's version is older, and the change is refused. */
 enum { FRESH, FOLDER, NODE, ACL, LOOKS };
 
 struct asking {
@@ -38,14 +39,15 @@ struct asking {
     struct hf__cell_op *op;
     hf__time deadline;
     hf_error *err;
-    int dead;     /* the negative status of a session that is over */
-    bool is_done; /* op->result is the truth */
+    int dead;     /* HF_OK, or the negative status of a session that is over */
+    bool is_done; /* op->result is set */
 
-    struct hf__zk_calls *calls; /* the last */
-    bool is_proven;             /* the next look is behind a write */
+    struct hf__zk_calls *calls; /* calls of the last round */
+    bool is_proven; /* the next look sends a write before it reads */
     bool has_folder;
     struct hf__cell_state now;
-    struct hf__zk_change change; /* of what is there now */
+    struct hf__zk_change
+        change; /* the change to make, with the versions read */
     char folder[HF__ZK_FOLDER_MAX];
     char path[HF__ZK_FOLDER_MAX];
 };
@@ -56,7 +58,7 @@ static void finish(struct asking *a, int result)
     a->is_done = true;
 }
 
-/* Ends with what is wrong with the i-th answer. */
+/* Finish with the error of the i-th answer. */
 static void fail(struct asking *a, int i, const char *path, bool changes)
 {
     int r = hf__zk_fail(&a->s->ref, hf__zk_answer(a->calls, i), path, changes,
@@ -65,7 +67,7 @@ static void fail(struct asking *a, int i, const char *path, bool changes)
     finish(a, r == HF_EINVAL ? (int)HF_EPROTO : r);
 }
 
-/* False: it has ended, for want of memory. */
+/* False: out of memory, and it has ended. */
 static bool begin_calls(struct asking *a, int n)
 {
     hf__zk_calls_drop(a->calls);
@@ -76,7 +78,7 @@ static bool begin_calls(struct asking *a, int n)
     return a->calls != NULL;
 }
 
-/* What is not answered in time says so itself. */
+/* An answer that did not come in time has an rc that says so. */
 static void await(struct asking *a)
 {
     int r = hf__zk_await(a->calls, a->deadline, a->err);
@@ -86,7 +88,7 @@ static void await(struct asking *a)
 
 /* ---- the data */
 
-/* Of different length, so that a tombstone is known by its stat. */
+/* Of different lengths, so that gc() knows a tombstone by its stat's length. */
 static const char *const words[] = {"cell 1 gone ", "cell 1 value "};
 
 static size_t line_length(bool has_value)
@@ -131,7 +133,7 @@ bool hf__zk_cell_read(const struct hf__zk_answer *a,
 
 /* ---- looking */
 
-/* False: it has ended, for the i-th answer does not tell. */
+/* False: the i-th answer is an error, and it has ended. */
 static bool is_told(struct asking *a, int i, const char *path)
 {
     int rc = hf__zk_answer(a->calls, i)->rc;
@@ -142,8 +144,8 @@ static bool is_told(struct asking *a, int i, const char *path)
     return !a->is_done;
 }
 
-/* As grant.c says of claims: whoever may delete there may put a value of his
- * own in the place of ours. */
+/* As with claims (grant.c): whoever may delete nodes there may put a value of
+ * his own in place of ours. */
 static bool is_safe(struct asking *a)
 {
     if (hf__zk_has_user(&a->s->ref) && is_told(a, ACL, a->folder) &&
@@ -178,8 +180,8 @@ static void take_look(struct asking *a)
 }
 
 /* A server may be behind the others. A sync makes it catch up with its leader,
- * who may have been deposed without knowing yet; a write in vain is answered
- * only by one who was not. */
+ * which may have been deposed without knowing yet; a write, even one that
+ * fails, is answered only by a leader that was not. */
 static void look(struct asking *a)
 {
     if (!begin_calls(a, LOOKS)) {
@@ -211,9 +213,9 @@ static bool is_there(const struct asking *a, int i)
     return rc == ZOK || rc == ZNODEEXISTS;
 }
 
-/* To make one above it we may have no right, and it is there: so it is the last
- * that counts, and where another is missing the first that could not be made.
- * Who may make it is said by the one above. */
+/* We may have no right to make the folders above, and they exist: so the last
+ * one's answer counts. Where one above is missing, the first that could not be
+ * made counts. Whether we may make a folder is the ACL of the one above it. */
 static void make_folders(struct asking *a)
 {
     char path[HF__ZK_FOLDER_MAX];
@@ -258,7 +260,7 @@ static void take_written(struct asking *a, bool has_value)
     }
 }
 
-/* Unless it is done then, something has changed since the look. */
+/* If it has not finished then, something has changed since the look. */
 static void write_cell(struct asking *a)
 {
     bool has_value = a->op->what == HF__CELL_PUT;
@@ -289,15 +291,15 @@ static void change(struct asking *a)
 
     a->op->state = a->now;
     if (version != 0 && hf__token_equal(&a->now.writer, &a->op->writer)) {
-        finish(a, HF_OK); /* an earlier try was applied */
+        finish(a, HF_OK); /* an earlier try of this change was applied */
     } else if (version < a->op->expected && !a->is_proven) {
-        a->is_proven = true; /* the later one may be news to this server */
+        a->is_proven = true; /* this server may not know the later one yet */
     } else if (version != a->op->expected) {
         finish(a, HF_CONFLICT);
     } else if (!a->has_folder) {
         make_folders(a);
     } else if (!a->change.is_new && a->change.version == -1) {
-        /* To the server that means any version. */
+        /* The server takes version −1 for any version. */
         finish(a, hf__fail(a->op->err, HF_EPROTO,
                            "%s: it was written to 2^32 times, and the server "
                            "can't count on (delete the node)",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session finds of its server. When it opens: how many members decide,
- * and for how long a grant is safe after it was last heard of. And check(): is
- * this server fit for locks, and how good is it? How many members its ensemble
- * has, which of those that the URL names serve, how long a session lives with
- * it, what a write takes and whether we may do one, and who else may. The
- * writes are an ephemeral node and a container of our own, which are gone
- * again. Called by the session's thread.
+ * What a session asks its server about itself. When it opens: how many members
+ * the ensemble has, and for how long a grant is safe after the server last
+ * heard of us. And check(): is this server fit for locks, and how good is it?
+ * It tells the number of members, which hosts of the URL serve, the session
+ * timeout, how long a write takes and whether we may write, and who else may.
+ * It writes an ephemeral node and a container, and deletes both. Called by the
+ * backend session's thread.
  */
 #include "src/backend/report.h"
 #include "src/backend/zookeeper/zookeeper.h"
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Fewer survive nobody's loss. */
+/* An ensemble of fewer members survives no member's loss. */
 #define QUORUM_MIN 3
 
 int hf__zk_count_members(const char *config)
@@ -44,8 +44,8 @@ int hf__zk_count_members(const char *config)
     return n == 0 ? 1 : n;
 }
 
-/* The library says that the session is over, and its news are under way. HF_OK:
- * they did not come. */
+/* The library says that the session is over; wait for its event, which tells
+ * why. HF_OK: it did not come. */
 static int await_end(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     for (;;) {
@@ -83,9 +83,9 @@ static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
     case ZOK:
         take_config(s, answer->text);
         return HF_OK;
-    case ZNONODE: /* before 3.5 */
+    case ZNONODE: /* the server is older than 3.5 */
     case ZNOAUTH:
-        return HF_OK; /* nobody tells: it counts as one */
+        return HF_OK; /* unknown: the ensemble counts as one member */
     case ZINVALIDSTATE:
     case ZAUTHFAILED:
         r = await_end(s, deadline, err);
@@ -97,8 +97,8 @@ static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
                  : hf__zk_fail(&s->ref, answer, ZOO_CONFIG_NODE, false, err);
 }
 
-/* Who lost the connection meanwhile is let in again, or told why not: a server
- * that refuses us may hang up before we have heard it. */
+/* If the connection was lost meanwhile, wait until we are let in again, or told
+ * why not: a server that refuses us may hang up before we have read that. */
 static int ask_config(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     int r = read_config(s, deadline, err);
@@ -116,9 +116,9 @@ int hf__zk_data(struct hf__zk *s, hf__time deadline, hf_error *err)
     s->members = 1;
     s->is_alone = false;
     int r = ask_config(s, deadline, err);
-    /* The session's time is the leader's to count from when he heard of us
-     * last, which is no more than a third of it before we sent: proof sees
-     * to that. */
+    /* The leader counts the session timeout from when it last heard of us,
+     * which is at most a third of the timeout before our request:
+     * hf__zk_prove() ensures that. */
     s->head.server_info = (struct hf__server_info){
         .grade = s->members >= QUORUM_MIN ? 'A' : 'B',
         .reach = HF_REACH_HOSTS,
@@ -129,12 +129,12 @@ int hf__zk_data(struct hf__zk *s, hf__time deadline, hf_error *err)
 
 /* ---- a four-letter word
  *
- * One word to a server, on a connection of its own, one answer back, and it
- * hangs up: what it tells of itself in no other way. Who asks may be
- * interrupted meanwhile: it looks each moment.
+ * A four-letter word is sent to a server on a connection of its own; the server
+ * sends one answer and hangs up. It tells what the server tells in no other
+ * way. The caller may be interrupted meanwhile, so it checks for that often.
  */
 
-/* So often it looks whether it was interrupted. */
+/* So often it checks for an interrupt. */
 #define MOMENT_MS 50
 
 static bool await_peer(struct hf__zk_ref *f, int fd, short events,
@@ -229,7 +229,7 @@ static bool ask_word(struct hf__zk_ref *f, const char *server, const char *word,
 
 /* ---- check() */
 
-/* A four-letter word has so long. */
+/* Time limit of a four-letter word. */
 #define WORD_MS 1000
 
 struct checking {
@@ -237,22 +237,22 @@ struct checking {
     struct hf__report report;
     hf__time deadline;
     hf_error *err;
-    bool may_delete; /* what it makes in the folder */
-    int acl_rc;      /* of who may use the folder: it is not told, … */
-    bool is_open;    /* … or anybody may */
+    bool may_delete; /* we may delete what we make in the folder */
+    int acl_rc;      /* rc of reading the folder's ACL, … */
+    bool is_open;    /* … which lets anybody change it */
     int64_t took_us;
-    /* The last folder of the chroot that is there, "" for the root. */
+    /* The lowest folder of the chroot that exists, "" for the root. */
     char folder[HF__ZK_CHROOT_MAX];
 };
 
-/* Fine, or a warning with what helps. */
+/* Tell a fact that is fine, or a warning with a remedy. */
 static void tell_if(struct checking *c, const char *name, const char *value,
                     bool is_fine, const char *remedy)
 {
     hf__report_say(&c->report, name, value, is_fine ? NULL : remedy);
 }
 
-/* All of them answered, or what that is. */
+/* Wait for all answers. HF_OK, or an error. */
 static int await(struct checking *c, struct hf__zk_calls *calls)
 {
     hf__time from = hf__now();
@@ -273,7 +273,8 @@ static int fail(struct checking *c, struct hf__zk_calls *calls, int i,
 
 /* ---- the server */
 
-/* Behind "label", up to the next of `ends`; "" if it is not there. */
+/* Copies the text after the label, up to one of `ends`; "" if it is not
+ * there. */
 static void field_of(const char *text, const char *label, const char *ends,
                      char to[64])
 {
@@ -313,7 +314,7 @@ static void check_ensemble(struct checking *c)
             "with three members, locks outlive the loss of one");
 }
 
-/* One of several that the URL names. */
+/* Check one of the hosts that the URL names. */
 static void check_host(struct checking *c, const char *host)
 {
     char name[320];
@@ -341,7 +342,7 @@ static void check_hosts(struct checking *c)
 
     (void)snprintf(hosts, sizeof hosts, "%s", c->s->url.hosts);
     if (strchr(hosts, ',') == NULL) {
-        return; /* it has been asked */
+        return; /* the only host was asked already */
     }
     for (char *host = strtok_r(rest, ",", &rest); host != NULL;
          host = strtok_r(rest, ",", &rest)) {
@@ -376,7 +377,8 @@ static void name_probe(const struct checking *c, char *path, size_t size)
                    number);
 }
 
-/* An ephemeral node, gone at once. Gives its rc, or a status. */
+/* Make an ephemeral node, and delete it. Returns a status, and the rc of the
+ * making. */
 static int try_to_write(struct checking *c, int *ret_rc)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
@@ -407,7 +409,7 @@ static int try_to_write(struct checking *c, int *ret_rc)
     return r;
 }
 
-/* The part of the chroot that is there, and whether we may write in it. */
+/* Find the part of the chroot that exists, and whether we may write in it. */
 static int find_folder(struct checking *c, int *ret_rc)
 {
     int r = HF_OK;
@@ -450,8 +452,8 @@ static void tell_folder(struct checking *c, int rc)
     }
 }
 
-/* Of whom our nodes are, and whether another may make a folder of names before
- * we do. */
+/* Tell who may change our nodes, and whether another user may make a folder of
+ * names before we do. */
 static void check_access(struct checking *c)
 {
     const char *shown = c->folder[0] == '\0' ? "/" : c->folder;
@@ -480,8 +482,8 @@ static void check_access(struct checking *c)
     }
 }
 
-/* An empty name's folder is the server's to remove, where it can. One that
- * never had a child would stay: it is made only where it can be deleted. */
+/* The server removes a name's empty folder, if it knows containers. One that
+ * never had a child would stay, so it is made only where we may delete it. */
 static int check_containers(struct checking *c)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
@@ -532,7 +534,7 @@ int hf__zk_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     }
     r = r == HF_OK && c.may_delete ? check_containers(&c) : r;
     if (r == HF_OK) {
-        check_hosts(&c); /* last: each that is silent takes its time */
+        check_hosts(&c); /* last, for each silent host takes its time */
     }
     return r;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ACQUIRE up to where the claim stands in the tree and a listing was taken
- * after that: what follows from it is recipe.c's; and RENEW of one that was
- * granted.
+ * ACQUIRE up to the point where the claim is in the tree and a listing was
+ * taken after that; recipe.c decides what follows. And RENEW of a claim that
+ * was granted.
  *
- * A claim is made and the folder listed in one round trip. That it is about to
- * be made is remembered before anything is sent; so if the answer is lost,
- * nothing is made twice, and whatever is left can be found and taken away
- * (grant.c). Called by the session's thread.
+ * A claim is made and the folder listed in one round trip. Before anything is
+ * sent we remember that the claim is about to be made; so if the answer is
+ * lost, nothing is made twice, and whatever was made can be found and deleted
+ * (grant.c). Called by the backend session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"
@@ -16,14 +16,14 @@
 
 /* ---- the folder of a name, and those above it, from above to below */
 
-/* Of a folder's creation. */
+/* Is that rc, of a folder's creation, no reason to fail? */
 static bool is_fine(int rc)
 {
     return rc == ZOK || rc == ZNODEEXISTS || rc == ZNONODE ||
            rc == ZUNIMPLEMENTED;
 }
 
-/* Who may make it is said by the folder above it. */
+/* Whether we may make a folder is the ACL of the folder above it. */
 static void fail_folder(struct hf__zk_task *t, int i)
 {
     char path[HF__ZK_FOLDER_MAX];
@@ -46,19 +46,19 @@ static bool folders_fine(struct hf__zk_task *t)
 
 /* ---- an acquire that will not wait
  *
- * It looks first, and makes a claim only where it would enter, so that those
- * who try are in nobody's way, and in each other's least of all. What it
- * foresees, the sequence that its claim gets if nobody comes between, is
- * written into the claim: so everybody can tell one that has entered from one
- * that came a moment late and is about to leave.
+ * A try looks first, and makes a claim only if it would enter, so that tries
+ * are in nobody's way, least of all in each other's. It writes into the claim
+ * which sequence it expects, the one that it gets if nobody comes between: so
+ * everybody can tell a claim that has entered from one that came a moment late
+ * and is about to leave.
  */
 
-/* At those who are about to leave. */
+/* Looks at claims that are about to leave. */
 #define TRY_LOOKS_MAX 3
 
 static void take_name(struct hf__zk_task *t);
 
-/* A server that stands alone has nothing to catch up with. */
+/* A server that stands alone needs no sync, for it is never behind. */
 static void look_at_name(struct hf__zk_task *t)
 {
     if (!t->s->is_alone) {
@@ -128,8 +128,9 @@ static void take_name(struct hf__zk_task *t)
 
 static void take_made(struct hf__zk_task *t);
 
-/* All in one round trip; but the folders alone, where the server may know no
- * containers: it hangs up on what came behind them, and its word with it. */
+/* Everything goes in one round trip; but the folders go alone if the server may
+ * know no containers: then it hangs up, and its answer is lost with what we
+ * sent behind them. */
 static void go_make(struct hf__zk_task *t)
 {
     bool is_alone = t->n_folders > 0 &&
@@ -150,7 +151,8 @@ static void go_make(struct hf__zk_task *t)
     hf__zk_then(t, take_made);
 }
 
-/* There is no folder: make it first; the next time those above it, too. */
+/* There is no folder: make it first; at the next attempt also those above
+ * it. */
 static void make_folders(struct hf__zk_task *t)
 {
     if (!folders_fine(t)) {
@@ -168,7 +170,7 @@ static void make_folders(struct hf__zk_task *t)
     go_make(t);
 }
 
-/* What the answers tell of containers. */
+/* Note what the answers tell of containers. */
 static void note_containers(const struct hf__zk_task *t)
 {
     struct hf__zk_common *common = hf__zk_task_common(t);
@@ -261,16 +263,17 @@ void hf__zk_acquire(struct hf__zk_task *t)
 
 /* ---- RENEW, and RAISE, which asks for a fence besides
  *
- * The session's lease begins anew when the server has taken a write of its, for
- * reads are answered by any server, also by one that is cut off from the others
- * while they let the session end. So of a batch one renewal writes, in vain, to
- * its own claim, and the others only look whether theirs is still there; what
- * they see is younger than the write. A claim that is gone while its session
- * lives was taken away by somebody: it was broken.
+ * The session's lease starts again when the leader has taken a write of the
+ * session; reads do not count, for any server answers them, also one that is
+ * cut off from the others while they let the session end. So one renewal of a
+ * batch sends a write to its own claim, which fails, and the others only look
+ * whether their claims are still there; what they see is younger than the
+ * write. A claim that is gone while its session lives was deleted by somebody
+ * else: it was broken.
  */
 
-/* Was the write answered? Whoever refuses it has looked for the session
- * first. */
+/* Did the leader answer the write? It checks the session before it refuses the
+ * write. */
 static bool is_proven(const struct hf__zk_task *proof)
 {
     return hf__zk_shows_life(hf__zk_rc(proof, 0));
@@ -292,7 +295,7 @@ static void end_renewal(struct hf__zk_task *t)
     }
 }
 
-/* It is gone: so goes its slot or marker. */
+/* The claim is gone, and now its slot or marker is, too. */
 static void take_rest(struct hf__zk_task *t)
 {
     if (hf__zk_has_cleared(t)) {
@@ -320,7 +323,7 @@ static void take_renewal(struct hf__zk_task *t)
     }
 }
 
-/* By the simple recipe the path alone does not tell whose it is. */
+/* By the simple recipe the path alone does not tell whose lock it is. */
 static void take_lock_renewal(struct hf__zk_task *t)
 {
     int last = t->n_asked - 1;
@@ -335,7 +338,7 @@ static void take_lock_renewal(struct hf__zk_task *t)
     }
 }
 
-/* One writes for all; the others only look. */
+/* One renewal writes for all; the others only look. */
 void hf__zk_renew(struct hf__zk_task *t)
 {
     bool is_proof = t->proof == t;

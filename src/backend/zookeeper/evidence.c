@@ -203,10 +203,11 @@ bool hf__zk_has_choice(const struct hf__zk_ref *f)
  *
  * A server that is just starting may take a connection and forget it (3.8 does,
  * for some tens of milliseconds), and the library leaves it only after two
- * thirds of the session's time: too late for who holds something. So such a
- * connection is ended after an eighth of it, and the library makes another.
- * Once each time that it is away: a server may as well be slow, and is waited
- * for then. Which socket it is can't be known, but what it does: fds.c.
+ * thirds of the session timeout: too late for a holder. So such a connection is
+ * ended after an eighth of the timeout, and the library makes another. That is
+ * done once each time that the session is away: a server may also be slow, and
+ * is then waited for. We can't know which socket it is, but can tell by what it
+ * does: fds.c.
  */
 
 /* Parts of T: how long an answer is waited for, and how often sockets are

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A claim that stands: how it is granted, how it goes. RELEASE, and taking a
- * claim away that did not enter. What is known to be ours is deleted by its
- * path, which no other claim ever has; what may be ours is looked for by its
- * token first, behind a sync, wherever it came from: also a session of this
- * client's before, of which the server does not know yet that it is dead. That
- * nothing is there is believed only with the answer to a write behind it: reads
- * and a sync an old leader would answer, too. A slot is given up before its
- * claim. A user's claim is granted only where its folder is not open to others.
- * Called by the session's thread.
+ * A claim that is in the tree: how it is granted, and how it is deleted, by
+ * RELEASE or because it did not enter.
+ *
+ * What is known to be ours is deleted by its path, which no other claim ever
+ * has. What may be ours is looked for by its token first, behind a sync, also
+ * if an earlier session of this client made it, of which the server does not
+ * know yet that it is over. That nothing is there we believe only after the
+ * answer to a write behind the listing, for a deposed leader answers reads and
+ * a sync, too. A slot is deleted before its claim. With a user, a claim is
+ * granted only if its folder is not open to others. Called by the backend
+ * session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"
@@ -19,7 +21,8 @@ void hf__zk_note_name(struct hf__zk_task *t, const char *name)
 {
     size_t length = strlen(name);
 
-    HF_ASSERT(length < sizeof t->own.name); /* we wrote it, but the sequence */
+    HF_ASSERT(length <
+              sizeof t->own.name); /* we wrote all of it but the sequence */
     memcpy(t->own.name, name, length + 1);
     t->own.stage = HF__ZK_CREATED;
     hf__zk_remember(t);
@@ -55,13 +58,14 @@ void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
 
 /* ---- whose the folder is
  *
- * The server asks the folder, not the child, who may delete a child: a user's
- * claims are safe only in a folder that is not open to anybody, such as who
- * gives no password makes. Who gives one is granted nothing in such a folder;
- * what becomes of it is for people to say, for others may hold claims there
- * now, which a new ACL would lock out. That is asked in the round that makes
- * the claim, behind it, so of the very folder that the claim keeps from being
- * deleted; and once more before the grant, where that answer was lost.
+ * To delete a child one needs the right of the folder, not of the child: a
+ * user's claims are safe only in a folder that is not open to anybody, as one
+ * is that a client without a user made. A client with a user is granted nothing
+ * in such a folder. People have to decide what becomes of it, for others may
+ * hold claims there now, which a new ACL would lock out. We read the ACL in the
+ * round that makes the claim, behind it, so of the very folder that the claim
+ * keeps from being deleted; and once more before the grant, if that answer was
+ * lost.
  */
 
 void hf__zk_check_acl_add(struct hf__zk_task *t)
@@ -103,7 +107,7 @@ static void take_acl(struct hf__zk_task *t)
 
     t->own.has_checked_acl = rc == ZOK && hf__zk_answered(t, 0)->length == 0;
     if (rc == ZNONODE) {
-        hf__zk_start_anew(t); /* somebody has deleted all */
+        hf__zk_start_anew(t); /* somebody has deleted the folder */
     } else if (rc != ZOK) {
         hf__zk_fail_at(t, 0, NULL);
     } else if (t->own.has_checked_acl) {
@@ -121,7 +125,8 @@ static void check_acl(struct hf__zk_task *t)
 
 /* ---- the folder, which a server takes away by itself if it can */
 
-/* Somebody may have come, and then it stays. */
+/* The deletion may have failed, for somebody may have come: the folder then
+ * stays. */
 static void take_folder(struct hf__zk_task *t)
 {
     hf__zk_finish(t, t->verdict);
@@ -151,7 +156,8 @@ static void add_leave(struct hf__zk_task *t)
     hf__zk_add(t, HF__ZK_DELETE, t->own.name);
 }
 
-/* Are both gone, whoever took them away? If not, the task has ended. */
+/* Are the claim and its slot gone, whoever deleted them? If not, the task has
+ * ended. */
 static bool has_left(struct hf__zk_task *t)
 {
     int n = has_slot(t) ? 2 : 1;
@@ -191,9 +197,9 @@ void hf__zk_withdraw(struct hf__zk_task *t)
 
 /* ---- a claim whose number says nothing
  *
- * Numbers begin anew with the folder, which the server deletes if it is empty.
- * As long as somebody is there who came before that, who comes now can't stand
- * behind: it is refused, and comes again.
+ * Sequences start at 0 again with a new folder, and the server deletes only an
+ * empty one. While an older claim is there, a new one can't get a place behind
+ * it: it is refused, and its caller tries again later.
  */
 
 static void tell_exhausted(struct hf__zk_task *t)
@@ -220,7 +226,8 @@ static void take_turn(struct hf__zk_task *t)
     }
     hf__zk_forget(t);
     if (rc == ZNOTEMPTY && t->queue.n_foreign + t->queue.n_markers == 0) {
-        hf__zk_list_and_tell(t); /* another is leaving as well */
+        hf__zk_list_and_tell(
+            t); /* another exhausted claim is leaving as well */
     } else if (rc == ZNOTEMPTY) {
         tell_exhausted(t);
     } else {
@@ -296,7 +303,7 @@ int hf__zk_add_sweep(struct hf__zk_task *t, bool slots_only)
     return n;
 }
 
-/* Whether it had entered is not known; that it was let in is. */
+/* It is not known whether the claim had entered, but that it was let in is. */
 static void take_sweep(struct hf__zk_task *t)
 {
     int first = hf__zk_queue_find_token(&t->queue, 0, &t->op->token);
@@ -373,12 +380,12 @@ bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
             a->stat.ephemeralOwner == hf__zk_session_id(&t->s->ref));
 }
 
-/* What is ours goes with its marker in one transaction (recipe.c says why).
- * Only if the marker alone was deleted, by hand, the lock is deleted by its
- * path, right after it was seen to be ours: who breaks it in that moment, by
- * hand as well, and lets another in, takes it away from that one. */
+/* Our lock is deleted with its marker in one transaction (recipe.c says why).
+ * Only if the marker alone was deleted, by hand, we delete the lock by its
+ * path, right after seeing that it is ours: if somebody breaks it by hand in
+ * that moment, and another client makes the next lock, that lock is deleted. */
 
-/* Nothing of ours is there any more; was it, until now? */
+/* Our lock is gone; was_there says whether we have just deleted it. */
 static void end_leaving(struct hf__zk_task *t, bool was_there)
 {
     bool was_held = t->is_known && t->own.stage == HF__ZK_GRANTED;
@@ -386,7 +393,7 @@ static void end_leaving(struct hf__zk_task *t, bool was_there)
     if (t->op->kind == HF__OP_RELEASE) {
         end_release(t, was_there || (was_held && t->was_leaving));
     } else if (t->verdict == HF__AGAIN) {
-        t->own.slot_name[0] = '\0'; /* the marker */
+        t->own.slot_name[0] = '\0'; /* the marker is gone */
         hf__zk_start_anew(t);
     } else {
         if (t->is_known) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling who is at a name: INSPECT, and the record of every other operation;
- * and BREAK. The listing says who was let in; the children's data says who they
- * are, and whether one whose turn it is has noticed: until then the name is
- * promised, not held. Who has a slot is said by the slot's own child. Called by
- * the session's thread.
+ * Tells who is at a name: INSPECT, and the record of every other operation; and
+ * BREAK. The listing says which claims were let in. The children's data says
+ * who they are, and whether a claim that was let in has noticed that: until
+ * then the name is promised, not held. Who has a slot is told by the slot's own
+ * child. Called by the backend session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/alloc.h"
@@ -39,7 +39,7 @@ static void add_slots(struct hf__zk_task *t)
     }
 }
 
-/* From one claim up to another, but those that have slots. */
+/* Add the claims of that range that have no slot. */
 static void add_claims(struct hf__zk_task *t, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -49,8 +49,8 @@ static void add_claims(struct hf__zk_task *t, int from, int to)
     }
 }
 
-/* Holders, of slots the lowest first, then those who wait. A lock of the simple
- * recipe's that somebody made beside claims drives nobody out. */
+/* Holders, for slots by the slot's number, then waiters. A "lock" that somebody
+ * made beside claims, by the simple recipe, does not hide them. */
 static void add_all(struct hf__zk_task *t)
 {
     add_slots(t);
@@ -61,7 +61,7 @@ static void add_all(struct hf__zk_task *t)
     add_claims(t, t->queue.n_in, t->queue.n);
 }
 
-/* Who has the lowest slot, or who was let in first. */
+/* Add the holder of the lowest slot, or the first claim that was let in. */
 static void add_first(struct hf__zk_task *t)
 {
     for (int i = 0; i < t->queue.n_taken; i++) {
@@ -136,7 +136,7 @@ static bool look_add_all(struct hf__zk_task *t)
 
 /* ---- what was read */
 
-/* Does that node say that its claim holds the name? */
+/* Does the node's data say that its claim holds the name? */
 static bool is_holding(const struct hf__zk_task *t,
                        const struct hf__zk_participant *participant,
                        const struct hf__zk_data *node_data)
@@ -162,7 +162,7 @@ static bool is_holding(const struct hf__zk_task *t,
     return false;
 }
 
-/* A holder by its record, or one who waits. */
+/* Read a holder with its record, or a waiter. */
 static void read_participant(const struct hf__zk_task *t,
                              struct hf__zk_participant *participant,
                              const struct hf__zk_answer *a,
@@ -198,7 +198,7 @@ static void read_participant(const struct hf__zk_task *t,
     }
 }
 
-/* What is told where nobody is known to hold it. */
+/* The record if no holder is known. */
 static void describe_free(const struct hf__zk_task *t,
                           struct hf__record *record)
 {
@@ -228,7 +228,7 @@ static void tell_participants(struct hf__zk_task *t,
     }
 }
 
-/* A break tells of the one that is meant. */
+/* A break tells of the holder that it is to break. */
 static bool is_the_meant(const struct hf__zk_task *t,
                          const struct hf__record *record)
 {
@@ -248,7 +248,7 @@ bool hf__zk_look_take(struct hf__zk_task *t)
 
         is_whole &= a->rc == ZOK || a->rc == ZNONODE;
         if (a->rc != ZOK) {
-            continue; /* it has just gone */
+            continue; /* it has gone since the listing */
         }
         read_participant(t, &t->participants[k], a, &participant);
         if (!participant.is_waiting &&
@@ -275,8 +275,8 @@ static void look_fail(struct hf__zk_task *t)
 
 /* ---- telling, at last */
 
-/* The session remembers what it lost by another's hand; of what it does not
- * know, nothing but that it was another session's, or given back. */
+/* The session remembers grants that others broke. A token that it does not know
+ * was another session's, or was released. */
 static void settle_reason(struct hf__zk_task *t)
 {
     if (t->verdict == HF_LOST && t->op->ret_reason == HF_REASON_NONE) {
@@ -287,7 +287,8 @@ static void settle_reason(struct hf__zk_task *t)
     }
 }
 
-/* Who could not be read is no reason to hide what has been done. */
+/* An operation that has succeeded does not fail because a participant could not
+ * be read. */
 static void take_participants(struct hf__zk_task *t)
 {
     bool is_whole = hf__zk_look_take(t);
@@ -330,7 +331,7 @@ static void take_fresh(struct hf__zk_task *t)
     }
 }
 
-/* A server may be behind the others: a sync before makes it catch up. */
+/* A server may be behind the others: the sync makes it catch up. */
 void hf__zk_inspect(struct hf__zk_task *t)
 {
     t->verdict = HF_OK;
@@ -340,11 +341,11 @@ void hf__zk_inspect(struct hf__zk_task *t)
 
 /* ---- BREAK
  *
- * The holders are read, and those that are meant taken away, each by the path
- * that only it ever has, or with the marker that only it ever has, so nobody
- * else is hit who came meanwhile. They notice by their next renewal, or because
- * they watch (listen.c). The fence that is told is the zxid of the last of it:
- * whoever enters later has a higher one.
+ * The holders are read, and those to break are deleted, each by a path that
+ * only it ever has, or together with a marker that only it ever has, so a claim
+ * that came meanwhile is safe. The holders notice by their next renewal, or
+ * because they watch (listen.c). The fence that is told is the zxid of the last
+ * deletion: whoever enters later has a higher one.
  */
 
 static bool is_meant(const struct hf__zk_task *t,
@@ -378,8 +379,9 @@ static uint64_t highest_meant(const struct hf__zk_task *t)
 
 static void list_holders(struct hf__zk_task *t);
 
-/* Of a "lock" nothing was deleted, for it has no marker: it may be another by
- * now, or its marker was taken away by hand, which a second look tells. */
+/* "lock" was not deleted, for the marker is missing: it may be another lock by
+ * now, or somebody has deleted its marker by hand. A second look tells
+ * which. */
 static bool looks_again(struct hf__zk_task *t)
 {
     if (t->lock_at < 0 || hf__zk_answered(t, t->lock_at)->part != 0) {
@@ -406,11 +408,11 @@ static void take_cut(struct hf__zk_task *t)
         return;
     }
     if (!was_any) {
-        t->verdict = HF_CONFLICT; /* somebody else was first */
+        t->verdict = HF_CONFLICT; /* somebody else broke or released it first */
         hf__zk_list_and_tell(t);
         return;
     }
-    /* Without a folder, nobody has come since. */
+    /* If the folder is gone, nobody has come since. */
     if (hf__zk_rc(t, last) == ZOK &&
         (uint64_t)hf__zk_answered(t, last)->stat.pzxid > raised) {
         raised = (uint64_t)hf__zk_answered(t, last)->stat.pzxid;
@@ -419,8 +421,8 @@ static void take_cut(struct hf__zk_task *t)
     hf__zk_finish(t, HF_OK);
 }
 
-/* By the simple recipe. One that somebody made by hand, or whose marker
- * somebody took away by hand, has nothing of its own but its path. */
+/* Simple recipe: a lock that somebody made by hand, or whose marker somebody
+ * deleted by hand, can only be deleted by its path. */
 static void cut_lock(struct hf__zk_task *t, const struct hf__token *token)
 {
     if (hf__token_is_zero(token) || hf__token_equal(token, &t->alone)) {
@@ -432,7 +434,7 @@ static void cut_lock(struct hf__zk_task *t, const struct hf__token *token)
     }
 }
 
-/* A slot and its claim, or a claim. */
+/* Delete the holders: a slot and its claim, or a claim, or a lock. */
 static void cut(struct hf__zk_task *t)
 {
     t->lock_at = -1;
@@ -455,8 +457,8 @@ static void cut(struct hf__zk_task *t)
     hf__zk_then(t, take_cut);
 }
 
-/* Of several, the record is that of the one which was meant. One that could not
- * be read may be it, unless it is known already which one that is. */
+/* Of several holders, the record is that of the one to break. A holder that
+ * could not be read may be that one, unless it was found already. */
 static void take_holders(struct hf__zk_task *t)
 {
     bool is_whole = hf__zk_look_take(t);
@@ -478,7 +480,8 @@ static void take_holders_listing(struct hf__zk_task *t)
     }
 }
 
-/* Behind a sync: who holds it by a server that is behind is no matter. */
+/* List the holders behind a sync, for a server that is behind may show earlier
+ * ones. */
 static void list_holders(struct hf__zk_task *t)
 {
     hf__zk_add_search(t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * list() and gc(): all names with a prefix, by one listing of its folder. A
- * folder that is not named as we would name it is nothing of ours. Called by
- * the session's thread.
+ * folder with a name that we would not write is not ours, and is passed over.
+ * Called by the backend session's thread.
  */
 #include "src/backend/compatibility.h"
 #include "src/backend/zookeeper/steps.h"
@@ -15,7 +15,7 @@
 struct keys {
     struct hf__key *list; /* sorted */
     size_t n;
-    char *bytes; /* theirs */
+    char *bytes; /* the bytes of all keys */
 };
 
 static void keys_fini(struct keys *keys)
@@ -30,7 +30,8 @@ static int by_key(const void *a, const void *b)
     return hf__key_compare(a, b);
 }
 
-/* The key, written to `to`; false: it has not that prefix, or is not ours. */
+/* Reads the key of a folder, written to `to`. False: it has not that prefix, or
+ * the folder is not ours. */
 static bool read_key(const struct hf__key *prefix, const char *folder, char *to,
                      struct hf__key *ret_key)
 {
@@ -66,7 +67,7 @@ static int take_names(struct keys *keys, const struct hf__key *prefix,
     return HF_OK;
 }
 
-/* The session's own end, or what ended the wait for it. */
+/* Tells why the wait ended: a deadline passed, or the session is over. */
 static int tell_late(hf_error *err, int r)
 {
     return r == HF_BUSY
@@ -90,7 +91,7 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
         return hf__fail(err, HF_ENOMEM, "out of memory for a request");
     }
     (void)hf__zk_prefix_path(s->url.chroot, prefix, path);
-    hf__zk_sync(calls, 1, path); /* else the server may be behind the others */
+    hf__zk_sync(calls, 1, path); /* for the server may be behind the others */
     hf__zk_children(calls, 0, path, NULL);
     r = hf__zk_await(calls, deadline, err);
     if (r != HF_OK) {
@@ -110,9 +111,10 @@ static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
 /* ---- list()
  *
  * Every grant of names with a prefix, in the order of keys. The folders are
- * listed first, then each name is inspected, many at once; so what is told of
- * one name is of one moment, and names are of several. Those that we may not
- * read are left out, for they are other users'; unless they are all.
+ * listed first, then each name is inspected, many at once; so what list() tells
+ * of one name is of one moment, but names are of different moments. Names that
+ * we may not read are left out, for they are other users'; only if we may read
+ * none, it fails.
  */
 
 /* So many names are inspected at once. */
@@ -129,10 +131,10 @@ struct listing {
     const struct hf__key *prefix;
     hf__list_fn fn;
     void *arg;
-    bool is_over;     /* it was enough */
-    bool has_read;    /* any name */
-    bool was_refused; /* any name, … */
-    hf_error refusal; /* … and the first of them */
+    bool is_over;     /* the caller wants no more */
+    bool has_read;    /* some name was read */
+    bool was_refused; /* some name was refused, … */
+    hf_error refusal; /* … and the first error of these */
 };
 
 static void end_inspections(struct inspection **list)
@@ -157,7 +159,7 @@ static void tell(struct listing *l, const struct inspection *one)
     }
 }
 
-/* One name. HF_OK, or what it ends the list with. */
+/* Take one name. HF_OK, or the error that ends the list. */
 static int take(struct listing *l, const struct inspection *one, hf_error *err)
 {
     if (one->op.result == HF_OK) {
@@ -173,8 +175,8 @@ static int take(struct listing *l, const struct inspection *one, hf_error *err)
     return HF_OK;
 }
 
-/* The names from `at` on; how many were told. Negative: the session is over,
- * or one could not be read. */
+/* Inspect the names from `at` on. Returns how many were told; negative: the
+ * session is over, or one could not be read. */
 static int inspect_some(struct listing *l, const struct keys *keys, size_t at,
                         hf__time deadline, hf_error *err)
 {
@@ -232,19 +234,20 @@ int hf__zk_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 
 /* ---- gc()
  *
- * Delete the folders of names that nobody uses. The server takes away
- * containers by itself, a minute after the last child of theirs went; one that
- * never had a child it leaves, and all folders where it knows no containers. A
- * folder with a child is refused by the server, so nobody who comes meanwhile
- * is hit; and zxids rise whatever is deleted.
+ * Delete the folders of names that nobody uses. The server deletes containers
+ * by itself, a minute after their last child went; it leaves one that never had
+ * a child, and all folders if it knows no containers. The server refuses to
+ * delete a folder with a child, so a claim that comes meanwhile is safe; and
+ * zxids rise whatever is deleted.
  *
- * Of cells it deletes the tombstones, each together with a write to their
- * folder, by which whoever has looked before, be it to change a cell or to
- * clean up, knows that it is no longer as it was (cells.c). So if somebody
- * writes to one meanwhile, those behind it are left to the next cleaning.
+ * For cells, it deletes the tombstones, each in one transaction with a write to
+ * their folder. By that write a change or a cleaning that has looked before
+ * knows that the cell is no longer as it was (cells.c). If somebody writes to
+ * one of the cells meanwhile, its deletion fails, and those behind it are left
+ * to the next cleaning.
  */
 
-/* So many folders are looked at with one call. */
+/* So many folders are looked at with one call of gc(). */
 #define LOOKED_AT 512
 
 struct cleaning {
@@ -254,7 +257,7 @@ struct cleaning {
     int n;
     hf__time deadline;
     hf_error *err;
-    char folder[HF__ZK_FOLDER_MAX]; /* of all of them */
+    char folder[HF__ZK_FOLDER_MAX]; /* the folder of all these names */
 };
 
 static void path_of(const struct cleaning *c, int i, char to[HF__ZK_FOLDER_MAX])
@@ -262,7 +265,7 @@ static void path_of(const struct cleaning *c, int i, char to[HF__ZK_FOLDER_MAX])
     (void)hf__zk_name_path(c->s->url.chroot, &c->keys[i], to);
 }
 
-/* HF_OK, or why not all is answered. */
+/* HF_OK, or why not all requests are answered. */
 static int await(const struct cleaning *c, struct hf__zk_calls *calls)
 {
     int r = hf__zk_await(calls, c->deadline, c->err);
@@ -272,7 +275,7 @@ static int await(const struct cleaning *c, struct hf__zk_calls *calls)
                         : r;
 }
 
-/* The server's wall clock says when it was written. */
+/* Was the node last written so long ago, by the server's wall clock? */
 static bool is_old(const struct cleaning *c, const struct hf__zk_answer *a)
 {
     int64_t since_us = hf__time_bounded(a->stat.mtime) * 1000;
@@ -280,13 +283,14 @@ static bool is_old(const struct cleaning *c, const struct hf__zk_answer *a)
     return a->rc == ZOK && hf__wall_us() - since_us >= c->g->idle_us;
 }
 
-/* Nobody is there, and nobody was for so long: when the folder's last child
- * came or went, as far as the server tells, which is when it was made. */
+/* Does nobody use the name now, nor did for so long? The server does not tell
+ * when the folder's last child came or went, so the folder's own last write,
+ * its making, counts. */
 static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
 {
     struct hf__cell_state cell;
 
-    /* One with children, which are not ours, can't be deleted. */
+    /* A folder with children can't be deleted. */
     return is_old(c, a) && a->stat.numChildren == 0 &&
            (!c->g->of_cells || (hf__zk_cell_read(a, &cell) && !cell.has_value));
 }
@@ -314,7 +318,7 @@ static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
         if (c->g->of_cells) {
             change.version = a->stat.version;
             hf__zk_guarded(calls, n++, &change);
-            change.folder_version++; /* by this one */
+            change.folder_version++; /* this change raises it */
         } else {
             hf__zk_delete(calls, n++, path, -1);
         }
@@ -326,8 +330,9 @@ static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
     return r;
 }
 
-/* Of a cell its data tells, which is read where it is as long as a tombstone's;
- * and before it their folder. */
+/* Whether a cell is a tombstone is told by its data, which is read if it has a
+ * tombstone's length. Before that the cells' folder is read, for its
+ * version. */
 static int look_closer(const struct cleaning *c, struct hf__zk_calls **looks)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
@@ -369,7 +374,7 @@ static int clean(const struct cleaning *c)
     return r == HF_OK ? delete_idle(c, looks) : r;
 }
 
-/* The first behind the bookmark. */
+/* The index of the first key after the bookmark. */
 static size_t resume(const struct hf__gc *g, const struct keys *keys)
 {
     struct hf__key at = {g->at, (uint16_t)g->length, 0};
@@ -393,7 +398,7 @@ int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
 
     g->length = 0;
     if (r == HF_EAUTH && g->of_cells) {
-        return HF_OK; /* another user's: this one has locks alone */
+        return HF_OK; /* the cells are another user's: ours has only locks */
     }
     if (r != HF_OK || left == 0) {
         return r;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listen(): a grant's own node is watched; when it goes and nobody of this
- * client took it away, somebody has broken it. Grants that are soon given back
- * are not worth a watch: who listens is woken by the first grant, lets a moment
- * pass, and watches those that are as old as that; the server forgets a watch
- * with its node. A session has room for so many watches (watch.h): the grants
- * beyond that have none until others are given back, and a break of theirs is
- * found by their renewal. When the session itself is over, all are told of. Who
- * listens also sees to it that there is evidence that the session lives
- * (evidence.c). Called by the session's thread.
+ * listen(): each grant's own node is watched; when it goes and this client did
+ * not delete it, somebody has broken the grant.
+ *
+ * Grants that are soon released are not worth a watch: the first new grant
+ * wakes the listener, which lets a moment pass, and then watches the grants
+ * that are as old as that; the server forgets a watch with its node. A session
+ * has limited room for watches (watch.h): grants beyond that have none until
+ * others are released, and only their renewal finds that they were broken. When
+ * the session itself is over, all its grants are told of. The listener also
+ * keeps up the evidence that the session lives (evidence.c). Called by the
+ * backend session's thread.
  */
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"
@@ -16,19 +18,20 @@
 
 #include <string.h>
 
-/* So long after it was granted a claim is watched; a break before that is heard
- * of when the watch is to be set. */
+/* A claim is watched when it was granted so long ago; an earlier break is found
+ * when the watch is set. */
 #define AGE_MS 20
-/* So many watches are set by one look: a renewal has its turn behind them. */
+/* One look sets at most so many watches, so that a renewal has its turn behind
+ * them. */
 #define TOGETHER 256
 
 #define PULSES_PER_T 32
-#define SIGNS_PER_T  16 /* where there is nothing to prove */
+#define SIGNS_PER_T  16 /* for a server that stands alone */
 
 /* One grant of ours that is watched. */
 struct guard {
     struct hf__token token;
-    struct hf__key key; /* in `bytes` */
+    struct hf__key key; /* its bytes are in `bytes` */
     char bytes[HF__KEY_MAX];
     char name[HF__ZK_CHILD_MAX];
     uint64_t fence;
@@ -42,23 +45,23 @@ struct hf__zk_listened {
     int room;
 };
 
-/* To whom breaks are told, and what came of a look. */
+/* Where to tell breaks, and the results of a look. */
 struct hearing {
     hf__broken_fn fn;
     void *arg;
     bool has_told;
-    bool has_more;  /* there may be others to look at */
-    bool has_young; /* … and there are, in a moment */
+    bool has_more;  /* more grants may be waiting for a look */
+    bool has_young; /* some grants are still younger than AGE_MS */
 };
 
 /* ---- which grants are watched */
 
-/* As hf__zk_take_fn has it. */
+/* The argument of take(). */
 struct taking {
     struct hf__zk *s;
-    size_t spare; /* for their watches */
+    size_t spare; /* room for optional watches, in bytes */
     int n;
-    bool has_young; /* there are some that are not watched yet */
+    bool has_young; /* some grant is still younger than AGE_MS */
 };
 
 static void path_of(const struct hf__zk *s, const struct hf__key *key,
@@ -95,7 +98,7 @@ static bool add(struct hf__zk_listened *p, struct guard *g)
     return true;
 }
 
-/* Under the mutex of the grants. Without memory it is taken later. */
+/* The grants' mutex is held. Without memory the grant is taken later. */
 static bool take(void *arg, const struct hf__token *token,
                  const struct hf__key *key, const struct hf__zk_own *own)
 {
@@ -132,7 +135,7 @@ static bool is_granted(struct hf__zk *s, const struct guard *g)
     return hf__zk_own_is_granted(hf__zk_common(&s->ref), &g->token, &g->key);
 }
 
-/* Those that were given back. */
+/* Drop the guards of grants that were released. */
 static void part(struct hf__zk *s)
 {
     struct hf__zk_listened *p = s->listened;
@@ -148,7 +151,7 @@ static void part(struct hf__zk *s)
     p->n = kept;
 }
 
-/* Those that were granted since, as far as there is room. */
+/* Take the new grants, as far as there is room. */
 static void take_news(struct hf__zk *s, struct hearing *h)
 {
     struct taking t = {.s = s, .spare = hf__zk_watch_spare(&s->ref)};
@@ -158,7 +161,7 @@ static void take_news(struct hf__zk *s, struct hearing *h)
     h->has_young = t.has_young;
 }
 
-/* The next who listens to this session takes them. */
+/* The next listener of this ZooKeeper session takes the grants. */
 void hf__zk_listen_fini(struct hf__zk *s)
 {
     struct hf__zk_listened *p = s->listened;
@@ -215,12 +218,12 @@ static int ask(struct hf__zk *s, struct guard *g, struct hf__zk_calls *calls,
     return HF_OK;
 }
 
-/* Told once: what is told is not looked at again until it was given back. Nor
- * is what may not be read. */
+/* A break is told once: its node is not looked at again until the grant is
+ * released. A node that we may not read is not looked at again either. */
 static void take_answer(struct hf__zk *s, struct guard *g,
                         const struct hf__zk_answer *a, struct hearing *h)
 {
-    /* The simple recipe's node may be another's by now. */
+    /* The simple recipe's "lock" may be another's by now. */
     bool is_others = a->rc == ZOK && strcmp(g->name, HF__ZK_LOCK_NAME) == 0 &&
                      (uint64_t)a->stat.czxid != g->fence;
 
@@ -270,7 +273,7 @@ static struct hf__zk_listened *listened_of(struct hf__zk *s)
 
 /* ---- so that there is evidence */
 
-/* False: nothing was sent, for want of memory. */
+/* False: out of memory, nothing was sent. */
 static bool ask_for_life(struct hf__zk_ref *f)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
@@ -279,11 +282,11 @@ static bool ask_for_life(struct hf__zk_ref *f)
     if (calls == NULL) {
         return false;
     }
-    hf__zk_exists(calls, 0, "/", NULL); /* that it is answered is noted */
+    hf__zk_exists(calls, 0, "/", NULL); /* the answer is noted as evidence */
     return hf__zk_answer(calls, 0)->was_sent;
 }
 
-/* When to be called again; HF__NEVER: with the next news of the session. */
+/* Returns when to call it again; HF__NEVER: at the session's next event. */
 static hf__time keepalive(struct hf__zk *s)
 {
     struct hf__zk_ref *f = &s->ref;
@@ -327,8 +330,8 @@ static void doze(struct hf__zk *s, unsigned seen, hf__time until)
 
 /* ---- */
 
-/* One look at all grants, and a sleep until there is another, or a watch has
- * fired. As look(). */
+/* Look once at all grants, and sleep until there is a new one, or a watch has
+ * fired. Returns as look() does. */
 static int look_and_sleep(struct hf__zk *s, hf__broken_fn fn, void *arg,
                           hf__time deadline, hf_error *err)
 {
@@ -365,8 +368,8 @@ struct tags {
     int room;
 };
 
-/* Under the mutex of the grants. Without memory it is heard of with its next
- * renewal. */
+/* The grants' mutex is held. Without memory the loss is found by the grant's
+ * next renewal. */
 static void note_tag(void *arg, const struct hf__token *token,
                      const struct hf__key *key, const struct hf__zk_own *own)
 {
@@ -387,7 +390,7 @@ static void note_tag(void *arg, const struct hf__token *token,
     tags->list[tags->n++] = hf__token_tag(token);
 }
 
-/* The session is over, and with it all that it was granted. */
+/* The session is over: tell that all its grants are lost. */
 static void tell_all(struct hf__zk *s, hf__broken_fn fn, void *arg)
 {
     struct tags tags = {.list = NULL};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claims of a session, by name and token, under the session's own mutex:
- * the sessions of a client that share the session make, renew and release each
- * other's. Nothing here asks the server. And what becomes of them when the
- * session is over, for the server or for us: its grants are lost, which their
- * renewals tell without a server, for the next session has none of them, and
- * this one's may go sooner than their leases say. All else is asked in the next
- * session. Where the server does not know that it is over, it is left to its
- * time-out once nobody believes in a grant of its, for a reference that is idle
- * would keep it alive. Thread: any; what ends a session: the sessions' threads.
+ * The claims of a ZooKeeper session, by name and token, under a mutex of its
+ * own: the backend sessions of a client that share it make, renew and release
+ * each other's claims. These functions send nothing.
+ *
+ * The second part ends the grants of a session that is over, for the server or
+ * for us. Their renewals tell of the loss without a server, for the next
+ * session has none of these grants, and this one's may end sooner than their
+ * leases say. Everything else is asked in the next session. If the server does
+ * not know that the session is over, we leave it to time out once nobody relies
+ * on its grants, for an idle reference would keep it alive. Thread: any; the
+ * second part: the backend sessions' threads.
  */
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"
@@ -23,7 +25,7 @@ struct entry {
     struct hf__link in_news;
     struct hf__zk_own own;
     struct hf__token token;
-    struct hf__key key; /* its bytes are in `bytes`, behind the token */
+    struct hf__key key; /* its bytes are in `bytes`, after the token */
     char bytes[KEY_MAX];
 };
 
@@ -35,7 +37,7 @@ static size_t write_key(char to[KEY_MAX], const struct hf__token *token,
     return sizeof token->bytes + key->length;
 }
 
-/* Under the mutex. */
+/* The mutex is held. */
 static struct entry *find(struct hf__zk_common *common,
                           const struct hf__token *token,
                           const struct hf__key *key)
@@ -47,7 +49,8 @@ static struct entry *find(struct hf__zk_common *common,
     return link == NULL ? NULL : HF__ELEMENT(link, struct entry, link);
 }
 
-/* It is granted now, or is not any more: under the mutex. */
+/* Add the entry to the news if it is granted, else remove it. The mutex is
+ * held. */
 static void note_grant(struct hf__zk_common *common, struct entry *e)
 {
     hf__list_remove(&e->in_news);
@@ -130,8 +133,9 @@ bool hf__zk_own_tell(struct hf__zk_common *common, struct hf__parker *parker)
     return was_told;
 }
 
-/* Under the mutex. A renewal and a release may be under way together: then the
- * renewal does not know whose doing it was. */
+/* The mutex is held. A renewal and a release may be under way together: then
+ * the renewal does not know which of them deleted the claim, ours or
+ * another's. */
 static void note_loss(struct hf__zk_common *common, const struct entry *e,
                       const struct hf__op *op)
 {
@@ -264,7 +268,8 @@ void hf__zk_leave_session(struct hf__zk *s)
     }
 }
 
-/* Nobody believes in it from now on. */
+/* Mark the entry as leaving, so nobody relies on it from now on. True: it was
+ * granted. */
 static bool end_grant(struct hf__zk *s, const struct hf__op *op)
 {
     struct hf__zk_common *common = hf__zk_common(&s->ref);
@@ -285,7 +290,7 @@ void hf__zk_end_grants(struct hf__zk *s, struct hf__op *ops[], int n)
 
         if (op->kind == HF__OP_RELEASE ||
             (op->kind == HF__OP_ACQUIRE && op->result != HF_OK)) {
-            (void)end_grant(s, op); /* a grant that was not told is none */
+            (void)end_grant(s, op); /* the caller was not told of this grant */
         } else if (hf__zk_is_renewal(op) && op->result != HF_OK &&
                    op->result != HF_LOST && end_grant(s, op)) {
             op->result = HF_LOST;

@@ -257,11 +257,11 @@ const struct hf__zk_answer *hf__zk_answer(struct hf__zk_calls *calls, int i)
 
 /* ---- joined
  *
- * A transaction of the server, whose parts cost it a fraction of what they cost
- * alone. The library does not tell of a node that was made so which zxid it
- * has. That is the whole transaction's; so another node is made, written to,
- * for that answer tells, and deleted again by the same transaction, and nobody
- * ever sees it.
+ * Joined changes are one transaction of the server, where each costs a fraction
+ * of what it costs alone. The library does not tell the zxid of a node that a
+ * transaction made. But the zxid is the whole transaction's; so the transaction
+ * makes one more node, writes to it, for that answer tells the zxid, and
+ * deletes it again. No one ever sees that node.
  */
 
 /* Far below the largest request that a server takes, a megabyte by default. */

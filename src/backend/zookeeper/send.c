@@ -16,17 +16,18 @@
 
 /* ---- watches
  *
- * A watch has two owners: who waits, and the library, from the moment when it
- * is sent until it fired, turned out not to be set, or was taken away. The
- * library tells each watch of the session's states, too, which does not end it,
- * and may come when it is gone. Its other calls come in the order of what
- * happened, so after one that ends it there is no other.
+ * A watch has two owners: the waiter, and the library, from the moment when the
+ * request is sent until the watch fired, turned out not to be set, or was taken
+ * away. The library also tells each watch the session's states; that does not
+ * end the watch, and may come when it is gone. Its other calls come in the
+ * order of events, so after one that ends the watch no other comes.
  *
- * Who takes it away has the library forget it, and that is all: then it is not
- * set again after a lost connection. The server would have to be told by a
- * request that takes all of the session's watches of a path away (what the
- * library sends for one of them, CheckWatches, changes nothing there); it has
- * one a path and session, which goes with the node or its next change.
+ * Taking a watch away makes the library forget it, and no more: it is then not
+ * set again after a lost connection. To tell the server, we would need a
+ * request that takes away all watches of the session on a path (the one that
+ * the library sends for a single watch, CheckWatches, changes nothing there).
+ * The server has one watch for a path and session, which goes with the node or
+ * its next change.
  */
 
 /* Half of the largest request that a server takes by default. */

@@ -159,15 +159,15 @@ int hf__zk_url_read(const struct hf__url *url, struct hf__zk_url *parts,
 
 /* ---- proof
  *
- * Whether what a batch gave may be believed for as long as its lease is: the
- * leader must have heard of the session late enough (evidence.c). Who listens
- * keeps asking for that, each T/32, so that there is evidence at any time. On a
- * slow network it is a little old: then the lease counts from a little before
- * the write. If there is none, as after a long stop of the process, the
- * connection is cut: where the next one is made, the session is taken over, of
- * which the leader hears at once; and a write shows that he is the leader
- * still. Of a server that stands alone nothing is to be proven: it is asked
- * less often, for whether it is silent.
+ * Whether a lease that a batch gave may be relied on: the leader must have
+ * heard of the session late enough (evidence.c). listen() keeps sending
+ * requests for that, each T/32, so that there is evidence at any time. On a
+ * slow network the evidence is a little old: then the lease counts from a
+ * little before the write. If there is none, as after a long stop of the
+ * process, the connection is cut: the server that the library connects to next
+ * takes the session over, of which the leader hears at once; and a write shows
+ * that it is the leader still. For a server that stands alone nothing is to be
+ * proven; it is asked less often, only to notice silence.
  */
 
 #define SOON_PER_T                                                             \
