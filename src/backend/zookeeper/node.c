@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing and reading names, children and their data. Names are written so that
- * each has one text and each text one name: bytes that ZooKeeper refuses in a
- * path, and the percent sign itself, as %XX. A child that is not exactly as we
- * would write it is nobody's of ours. Data is lines of a word and a text, so
- * that any tool shows who it is; a line that is not known is passed over, for
- * later versions may have more. Pure. Thread: any.
+ * Writes and reads names, children and their data. Each name has one text and
+ * each text one name: bytes that ZooKeeper refuses in a path, and the percent
+ * sign itself, are written as %XX. A child that is not exactly as we would
+ * write it is not ours. Data is lines of a word and a text, so that any tool
+ * shows who it is; unknown lines are skipped, for later versions may write
+ * more. Pure. Thread: any.
  */
 #include "src/backend/zookeeper/node.h"
 
@@ -39,7 +39,8 @@ static char *put_escaped(char *to, const char *bytes, size_t n)
     return to;
 }
 
-/* The text without its escapes, as long as there is room; its length. */
+/* Decodes the escapes of a text, as far as there is room. Returns the
+ * length. */
 static size_t unescape(const char *text, size_t length, char *to, size_t room)
 {
     size_t n = 0;
@@ -62,7 +63,7 @@ static size_t unescape(const char *text, size_t length, char *to, size_t room)
     return n;
 }
 
-/* Does ZooKeeper take the character in a path? It sees 16 bits at a time, so
+/* Does ZooKeeper take the character in a path? It reads 16 bits at a time, so
  * none beyond U+FFFF; its PathUtils has the ranges. */
 static bool may_stand(const char *text, size_t length)
 {
@@ -114,7 +115,7 @@ static char *put_prefix(char *to, const char *chroot, const struct hf__key *key)
     memcpy(to, chroot, length);
     to += length;
     *to++ = '/';
-    /* Without any, it is the separator alone. */
+    /* Without a prefix, the folder's name is the separator alone. */
     prefix -= is_cell || (prefix > 1 && key->bytes[prefix - 1] == ':') ? 1 : 0;
     if (prefix == 0) {
         *to++ = ':';
@@ -153,7 +154,7 @@ void hf__zk_child_path(const char *folder, const char *child,
     HF_ASSERT(n > 0 && n < HF__ZK_PATH_MAX);
 }
 
-/* Each begins with a slash of the path. */
+/* Each folder begins with a slash of the path. */
 int hf__zk_count_folders(const char *folder)
 {
     int n = 0;
@@ -196,7 +197,7 @@ static char *put_token(char *to, const struct hf__token *token)
     return to + HF__TOKEN_DIGITS;
 }
 
-/* What comes behind it, or NULL. */
+/* Returns the text behind the token, or NULL. */
 static const char *read_token(const char *text, struct hf__token *ret_token)
 {
     return hf__token_read(text, ret_token) && !hf__token_is_zero(ret_token)
@@ -204,7 +205,8 @@ static const char *read_token(const char *text, struct hf__token *ret_token)
                : NULL;
 }
 
-/* A number without a sign, and without zeros before it; −1: it is none. */
+/* Reads a number without a sign, and without zeros before it; −1: it is
+ * none. */
 static int read_count(const char *text, size_t length)
 {
     int number = 0;
@@ -221,7 +223,7 @@ static int read_count(const char *text, size_t length)
     return number;
 }
 
-/* As the server writes it: "%010d" of 32 bits. */
+/* Reads a sequence as the server writes it: "%010d" of 32 bits. */
 static bool read_sequence(const char *text, int32_t *ret_sequence)
 {
     char again[16];
@@ -332,7 +334,8 @@ bool hf__zk_is_exhausted(int32_t sequence)
     return sequence < 0 || sequence > INT32_MAX - 65536;
 }
 
-/* The server counts what was made, and tells that twice, less what is there. */
+/* The server's cversion counts each child twice, when made and when deleted;
+ * children that exist were counted once. */
 int32_t hf__zk_next_sequence(int32_t cversion, int32_t n_children)
 {
     return (int32_t)(((uint32_t)cversion + (uint32_t)n_children) >> 1);
@@ -352,7 +355,7 @@ static char *put_word(char *to, const char *word)
     return to + snprintf(to, 16, "%s ", word);
 }
 
-/* "label alice\n" */
+/* Writes a line, as "label alice\n". */
 static char *put_line(char *to, const char *word, const char *text)
 {
     to = put_word(to, word);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A listing in its order, and the rule applied in one pass: who was let in are
- * the first of all, for nobody enters past one who may not. A claim that stands
- * there twice, by a session that is about to end, is two. Pure but for its
- * memory. Thread: any.
+ * Sorts a listing and applies the rule in one pass: the claims that were let in
+ * come first, for none enters past one that may not. If an acquire has two
+ * claims, one of them by a session that is about to end, they count as two.
+ * Pure but for its memory. Thread: any.
  */
 #include "src/backend/zookeeper/queue.h"
 
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A claim that was let in. */
+/* A claim that was let in, by its token. */
 struct hf__zk_owner {
     struct hf__token token;
     int claim;
 };
 
-/* What is exhausted comes last, in any order that is one. */
+/* Exhausted claims come last, in any stable order. */
 static int compare_children(const struct hf__zk_child *x,
                             const struct hf__zk_child *y)
 {
@@ -93,7 +93,7 @@ static bool is_of_slots(struct hf__lock_mode lock_mode)
     return lock_mode.mode == HF__MODE_SLOTS;
 }
 
-/* Of a claim behind the first n. */
+/* The entry of a claim that comes after the first n. */
 static enum hf__entry entry_behind(const struct hf__zk_queue *queue, int n,
                                    struct hf__lock_mode lock_mode)
 {
@@ -139,7 +139,7 @@ static void index_owners(struct hf__zk_queue *queue)
     qsort(queue->owners, (size_t)queue->n_in, sizeof *queue->owners, by_token);
 }
 
-/* The first with that token that was let in and has no slot, or −1. */
+/* The first claim with that token that was let in and has no slot, or −1. */
 static int find_owner(const struct hf__zk_queue *queue,
                       const struct hf__token *token)
 {
@@ -169,8 +169,8 @@ static int find_owner(const struct hf__zk_queue *queue,
     return -1;
 }
 
-/* Whose each slot is: that of the first who took it, if it was let in. Nobody
- * has two. */
+/* Assign each slot to the claim of the first child that took it, if that claim
+ * was let in. No claim gets two. */
 static void assign_slots(struct hf__zk_queue *queue)
 {
     index_owners(queue);
@@ -258,7 +258,7 @@ int hf__zk_queue_find_slot_node(const struct hf__zk_queue *queue,
 int hf__zk_queue_free_slot(const struct hf__zk_queue *queue, int i)
 {
     int slots = queue->claims[i].child.lock_mode.slots;
-    int left = 0; /* to those before it */
+    int left = 0; /* free slots that claims before it take */
     int at = 0;
 
     for (int k = 0; k < i && k < queue->n_in; k++) {

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a claim that stands in the tree does, by a listing that was taken after
- * it was made; of the ordered recipe queue.h has the rule. The same for a claim
- * of which something is known from before, and for the simple recipe.
+ * Decides what becomes of a claim that is in the tree, by a listing that was
+ * taken after it was made; queue.h has the rule of the fair recipe. Also takes
+ * up a claim of which something is known from before, and has the simple
+ * recipe.
  *
- * Fences rise in the order in which claims enter. One that is alone since it
- * was made, or foresaw that it would be first, has its own zxid; one that
- * waited, or stands beside others, writes that it has entered, and that write's
+ * Fences rise in the order in which claims enter. A claim that is alone since
+ * it was made, or expected to be first, has its own zxid as fence. One that
+ * waited, or is beside others, writes that it has entered, and that write's
  * zxid is its fence, for another may have entered, and gone, since it was made.
- * Of slots, the making of the child that says which one it is is that write; if
- * two make one of the same number, the later one sees the other's, and takes
- * another. Called by the session's thread.
+ * For slots, that write is the making of the slot's child; if two make one for
+ * the same slot, the later one sees the other's, and takes another. Called by
+ * the backend session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
-/* A lock of the other recipe's is looked at so often before it is believed. */
+/* A lock of the simple recipe must be seen in so many looks before we fail. */
 #define LOOKS_MAX 3
 
-/* Is the i-th answer, of our own claim, that it is there? If not, another is
- * made, for somebody has broken it, or the task has ended. */
+/* Is our own claim there, by the i-th answer? If not, somebody has broken it
+ * and another is made, or the task has ended. */
 static bool stands(struct hf__zk_task *t, int i)
 {
     int rc = hf__zk_rc(t, i);
@@ -62,7 +63,7 @@ static void concede(struct hf__zk_task *t)
     hf__zk_then(t, take_concession);
 }
 
-/* Whoever was first to take it has it. */
+/* The first claim to take the slot has it. */
 static void judge_slot(struct hf__zk_task *t, uint64_t created_zxid)
 {
     int taken = hf__zk_queue_find_slot_node(&t->queue, t->own.slot_name);
@@ -98,10 +99,10 @@ static void take_slot(struct hf__zk_task *t)
 
 static void wait_or_leave(struct hf__zk_task *t);
 
-/* Slots are given up before the claims that had them; so if none is free, one
- * was left behind by a claim that was taken away from its session, which is to
- * notice. The claim says that it has entered, so that who is next in the queue
- * looks. */
+/* A slot is deleted before its claim. So if none is free, a claim was deleted
+ * by somebody else, and its session, which still has to notice, has left its
+ * slot. Our claim then says that it has entered, so that the next one in the
+ * queue looks. */
 static void choose_slot(struct hf__zk_task *t)
 {
     t->slot = hf__zk_queue_free_slot(&t->queue, t->position);
@@ -117,7 +118,7 @@ static void choose_slot(struct hf__zk_task *t)
     hf__zk_then(t, take_slot);
 }
 
-/* Has nobody entered since it was made? */
+/* Is it sure that nobody has entered since the claim was made? */
 static bool is_sure(const struct hf__zk_task *t)
 {
     int32_t own = t->queue.claims[t->position].child.sequence;
@@ -136,7 +137,7 @@ static void enter(struct hf__zk_task *t)
 {
     if (t->op->lock_mode.mode == HF__MODE_SLOTS) {
         if (t->own.slot_name[0] != '\0') {
-            concede(t); /* of an attempt that broke off */
+            concede(t); /* the slot of an earlier attempt */
         } else {
             choose_slot(t);
         }
@@ -162,8 +163,8 @@ static void take_queue(struct hf__zk_task *t)
     hf__zk_finish(t, HF_BUSY);
 }
 
-/* Does it keep its place? What is before it matters only as a stream that
- * could go on for ever. */
+/* Does the claim keep its place in the queue? What is before it matters only if
+ * it is a stream that could go on for ever. */
 static bool is_to_wait(const struct hf__zk_task *t)
 {
     int stream = hf__zk_queue_stream(&t->queue, t->position);
@@ -205,8 +206,8 @@ int hf__zk_judge_lock(struct hf__zk_task *t)
                     t->folder);
 }
 
-/* Who stood in the queue before the lock was made waits on, if that goes
- * again. */
+/* A claim that was in the queue before the lock was made waits on, in case the
+ * lock goes again. */
 static bool may_go_again(struct hf__zk_task *t)
 {
     return t->queue.has_lock && t->created_zxid == 0 &&
@@ -253,10 +254,10 @@ void hf__zk_decide(struct hf__zk_task *t)
 
 /* ---- ACQUIRE of a claim of which something is known
  *
- * It waits, or is granted and asked for again, or the answer to its making was
- * lost. What may stand there is looked for by its token, behind a sync, and
- * believed only if this very session made it. A slot that it may have is given
- * up, and another taken.
+ * The claim waits, or is granted and asked for again, or the answer to its
+ * making was lost. In the last case we look for it by its token, behind a sync,
+ * and trust it only if this very ZooKeeper session made it. A slot that it may
+ * have is deleted, and another taken.
  */
 
 static void take_again(struct hf__zk_task *t)
@@ -277,12 +278,12 @@ static void look_again(struct hf__zk_task *t)
 {
     int i = hf__zk_add(t, HF__ZK_LIST, NULL);
 
-    t->requests[i].changes = true; /* the claim stands, or may */
+    t->requests[i].changes = true; /* the claim is there, or may be */
     hf__zk_then(t, take_again);
 }
 
-/* A grant is asked for again: that the session lives, and the claim with it, is
- * shown by a write. */
+/* A grant is asked for again: a write shows that the session and the claim
+ * live. */
 static void prove_again(struct hf__zk_task *t)
 {
     hf__zk_add(t, HF__ZK_PROOF, t->own.name);
@@ -299,9 +300,9 @@ static void take_called(struct hf__zk_task *t)
     }
 }
 
-/* A claim that waited and was called says at once that it has entered, behind
- * the listing that has to show that it may; if it may not, it waits as before,
- * and says so again. */
+/* A waiting claim that may enter, as it seems, writes at once that it has
+ * entered, behind the listing that must show that it may. If it may not, it
+ * waits as before, and writes that again. */
 static void enter_as_called(struct hf__zk_task *t)
 {
     t->own.stage = HF__ZK_CREATED;
@@ -333,7 +334,8 @@ static void take_candidate(struct hf__zk_task *t)
     }
 }
 
-/* Those with the token, one after the other; there is hardly one. */
+/* Look at the claims with the token, one after the other; there is rarely more
+ * than one. */
 static void consider(struct hf__zk_task *t, int from)
 {
     t->candidate = hf__zk_queue_find_token(&t->queue, from, &t->op->token);
@@ -345,7 +347,7 @@ static void consider(struct hf__zk_task *t, int from)
     }
 }
 
-/* The slots that it may have had are given up, and another is taken. */
+/* The slots that it may have had are deleted, and another is taken. */
 static void take_giving_up(struct hf__zk_task *t)
 {
     if (hf__zk_are_gone(t, t->n_asked)) {
@@ -391,30 +393,31 @@ void hf__zk_again(struct hf__zk_task *t)
 
 /* ---- the simple recipe
  *
- * Whoever makes the child "lock" has the name, in one round trip; there is no
- * line, nobody stands beside another, and its zxid is the fence. What it can't
- * see is a claim of the other recipe: so who makes one lists the folder behind
- * it, and the later of the two, which sees the other, gives up.
+ * Whoever makes the child "lock" has the name, in one round trip. There is no
+ * queue, there is one holder, and the child's zxid is the fence. A claim of the
+ * fair recipe does not exclude "lock" by itself: so whoever makes either lists
+ * the folder behind it, and the later of the two, which sees the other, gives
+ * up.
  *
- * The child's path is everybody's. That it is ours is known by its zxid, or
- * where that was never told, by the token in it and its session; how it is
- * deleted so that no other is, is said with its marker.
+ * The child's path is the same for all. That it is ours is known by its zxid,
+ * or if that was never told, by the token in its data and its session; the next
+ * comment says how no other one is deleted.
  */
 
 /* ---- markers
  *
- * Deleting is by path, and no condition of ZooKeeper's tells two nodes apart
- * that had the same one: the versions of the second begin anew. So each "lock"
- * has a marker whose name is its token's, and the two come and go in one
- * transaction, which fails if the marker is not there. So nobody's lock is
- * deleted by who had it before:
+ * Nodes are deleted by path, and no condition of ZooKeeper's tells apart two
+ * nodes that had the same one, for the versions of the second start again. So
+ * each "lock" has a marker that its token names, and both come and go in one
+ * transaction, which fails if the marker is missing. So no earlier holder
+ * deletes a later lock:
  *
- * - If our store took the old one away, its marker has gone with it.
+ * - If this store deleted the earlier lock, its marker has gone with it.
  * - If somebody deleted "lock" alone, by hand, its marker is still there. Who
- *   makes the next lock lists the folder behind it, and believes in it only
- *   once all markers that are older than its own are gone: theirs are no locks
- *   any more, for there was none when its own was made. If one of them is used
- *   before that, our lock is missing in the listing that follows.
+ *   makes the next lock lists the folder behind it, and is granted only once
+ *   all markers older than its own are deleted: their locks are gone, for there
+ *   was none when the new one was made. If an older marker is used before that,
+ *   our lock is missing in the listing that follows.
  */
 
 static bool is_own(const struct hf__zk_task *t, int i)
@@ -454,7 +457,8 @@ static void sweep_markers(struct hf__zk_task *t)
     hf__zk_then(t, take_swept_markers);
 }
 
-/* A younger one was made with a lock, so ours has gone before. */
+/* A marker younger than ours was made with a lock, so our lock was gone by
+ * then. */
 static void take_dates(struct hf__zk_task *t)
 {
     for (int i = 0; i < t->n_asked; i++) {
@@ -481,8 +485,8 @@ static void date_markers(struct hf__zk_task *t)
 
 /* ---- ACQUIRE */
 
-/* One of the two is gone: if the other stands, it was made by us all the same,
- * and would be in our own way. */
+/* Our lock or its marker is gone. Delete the other, which would be in our
+ * way. */
 static void leave_and_start_anew(struct hf__zk_task *t)
 {
     t->verdict = HF__AGAIN;
@@ -514,14 +518,15 @@ void hf__zk_simple_add_made(struct hf__zk_task *t)
     hf__zk_add(t, HF__ZK_LIST, NULL);
 }
 
-/* The zxid is the marker's as well, whose name nobody else has. */
+/* The lock has the marker's zxid, and nobody else has a marker of that name. */
 static void take_pair(struct hf__zk_task *t, int i)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, i + 1);
 
     hf__zk_note_name(t, HF__ZK_LOCK_NAME);
     if (a->rc == ZNONODE) {
-        leave_and_start_anew(t); /* somebody has broken it, or the marker */
+        leave_and_start_anew(
+            t); /* somebody has broken the lock, or deleted the marker */
     } else if (a->rc != ZOK) {
         hf__zk_fail_at(t, i + 1, t->own.slot_name);
     } else if (hf__zk_see(t, i + 2)) {
@@ -537,7 +542,7 @@ void hf__zk_simple_take_made(struct hf__zk_task *t, int i)
     if (a->rc == ZOK) {
         take_pair(t, i);
     } else if (a->rc == ZNODEEXISTS && a->part == 1) {
-        hf__zk_start_anew(t); /* a marker is left of a claim with this token */
+        hf__zk_start_anew(t); /* a marker with our token is left from before */
     } else if (a->rc == ZNODEEXISTS) {
         hf__zk_forget(t);
         t->verdict = HF_BUSY;

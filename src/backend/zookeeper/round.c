@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How operations get their answers, in rounds. Each operation of a batch has
- * written down what it asks next; the requests of all go out together, which is
- * one round trip, however many there are. All claims that are made and all that
- * are given back are one request (request.c). What is not answered in time goes
- * on without us, and its operation tells what is known. Called by the session's
- * thread.
+ * Runs operations in rounds. Each operation of a batch has written down its
+ * next requests; the requests of all go out together, which is one round trip,
+ * however many they are. In a round all new claims and all deleted ones are
+ * joined into one request (request.c). A request that is not answered in time
+ * goes on without us, and its operation tells what is known. Called by the
+ * backend session's thread.
  */
 #include "src/backend/zookeeper/task.h"
 
@@ -15,14 +15,15 @@
 #include <limits.h>
 #include <string.h>
 
-/* None needs as many, unless the name changes with each of them. */
+/* No operation needs so many rounds, unless its name changes in each of
+ * them. */
 #define ROUNDS_MAX 40
 
 struct batch {
     struct hf__zk *s;
     struct hf__zk_task *tasks;
     int n;
-    struct hf__zk_calls *rounds[ROUNDS_MAX]; /* listings are lent from them */
+    struct hf__zk_calls *rounds[ROUNDS_MAX]; /* they own the listings */
     int n_rounds;
 };
 
@@ -138,7 +139,7 @@ static void send_request(const struct hf__zk_task *t, int k, bool joined)
         hf__zk_set(t->calls, i, path, data, write_node_data(t, rq->state, data),
                    -1);
         return;
-    case HF__ZK_PROOF: /* no node has been written so often */
+    case HF__ZK_PROOF: /* a version that no node has */
         hf__zk_set(t->calls, i, path, "", 0, INT_MAX);
         return;
     case HF__ZK_MAKE_FOLDER:
@@ -181,7 +182,8 @@ static void fail_all_memory(struct batch *b)
     }
 }
 
-/* Nobody has broken it from now on, but us. */
+/* We delete the claim from now on: if it is gone later, nobody else has broken
+ * it. */
 static void note_leaving(struct hf__zk_task *t)
 {
     if (t->will_leave) {
@@ -191,7 +193,7 @@ static void note_leaving(struct hf__zk_task *t)
     }
 }
 
-/* One alone is not joined. */
+/* One request alone is not joined. */
 static bool is_any_joined(const struct batch *b)
 {
     int n = 0;
@@ -231,7 +233,7 @@ static void send_all(struct batch *b, struct hf__zk_calls *calls)
     }
 }
 
-/* None of those that were joined was done: all again, apart. */
+/* None of the joined changes was applied: each is sent again, alone. */
 static void be_undone(struct hf__zk_task *t)
 {
     if (t->op->kind == HF__OP_RELEASE) {
@@ -334,7 +336,8 @@ static bool prepare(struct hf__zk_task *t, struct hf__zk *s, struct hf__op *op)
     return true;
 }
 
-/* One write of them shows that the session lives. */
+/* The first renewal of a grant sends the write that shows for all that the
+ * session lives. */
 static void begin_with(struct hf__zk_task *t, hf__zk_begin_fn *begin,
                        const struct hf__zk_task **proof)
 {

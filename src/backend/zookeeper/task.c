@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the steps of an operation share: they write down what is asked next,
- * read what was answered, and begin anew. Called by the session's thread.
+ * Functions that the steps of an operation share: they add the next requests,
+ * read answers, and start an operation over. Called by the backend session's
+ * thread.
  */
 #include "src/backend/zookeeper/task.h"
 
@@ -115,9 +116,9 @@ void hf__zk_fail_path(struct hf__zk_task *t, int i, const char *path)
                         t->op->err);
 
     if (r == HF_EUNAVAIL && t->has_changed) {
-        r = HF_EUNKNOWN; /* what was sent before may have been applied */
+        r = HF_EUNKNOWN; /* an earlier request may have been applied */
     } else if (r == HF_EINVAL) {
-        r = HF_EPROTO; /* no fault of the operation's */
+        r = HF_EPROTO; /* not the operation's fault */
     }
     hf__zk_finish(t, r);
 }
@@ -212,7 +213,7 @@ bool hf__zk_has_cleared(struct hf__zk_task *t)
     return true;
 }
 
-/* Of the claim nothing is there; a slot of its, or a marker, may be. */
+/* The claim is gone, but its slot or marker may be there. */
 static void give_up(struct hf__zk_task *t)
 {
     bool may_stand = t->own.slot_name[0] != '\0';

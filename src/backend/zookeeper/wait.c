@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): who waits looks at the listing, and if it may not enter, watches the
- * one who is in its way, and nobody else (queue.h says whom). What it is told
- * is a hint: it looks again, for who went may have stood in the queue as well.
- * Only if nobody else was before it, it tries at once. A predecessor that went
- * between the listing and the watch is noticed by the answer that sets the
- * watch. If there is no room for one more watch (watch.h), it looks again and
+ * wait(): a waiter lists the folder, and if it may not enter, watches only the
+ * one who is in its way (queue.h says which). That the watch fired is a hint:
+ * the waiter looks again, for the one that went may have been in the queue as
+ * well; only if no other was before it, it tries at once. If the predecessor
+ * goes between the listing and the watch, the answer that sets the watch tells.
+ * If there is no room for one more watch (watch.h), the waiter looks again and
  * again.
  *
- * By the simple recipe all who wait watch the one node, and when it goes each
- * lets a moment of its own pass, so that they don't all come at once.
- * Called by the session's thread.
+ * By the simple recipe all waiters watch the one node, and when it goes, each
+ * pauses for a random moment, so that they don't all come at once. Called by
+ * the backend session's thread.
  */
 #include "src/backend/zookeeper/waits.h"
 #include "src/base/alloc.h"
@@ -21,13 +21,14 @@
 
 /* ---- its own place
  *
- * Who waits in the queue watches that, too: if somebody takes it away, it has
- * to stand in the queue anew, and not only when who is before it has gone. A
- * watch that was not set, for want of room or of an answer, is no harm: it is
- * set when it looks the next time. Room is for whom those wait for before that.
+ * A waiter in the queue also watches its own claim: if somebody deletes it, the
+ * waiter has to queue again at once, and not only when its predecessor has
+ * gone. It does no harm if such a watch could not be set, for want of room or
+ * of an answer: it is set at the next look. Watches on predecessors have
+ * priority for room.
  */
 
-/* It is in the queue, and its place is not watched. */
+/* Is the waiter in the queue, with no watch set on its own claim? */
 static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
                           struct hf__zk_own *own)
 {
@@ -40,8 +41,9 @@ static bool find_position(struct hf__zk *s, const struct hf__zk_wait *w,
            own->name[0] != '\0';
 }
 
-/* A claim has no children: this fires when it goes, and not when it is written
- * to. False: there is nothing to send, or no memory for it. */
+/* A claim has no children, so a watch on their list fires when the claim goes,
+ * and not when it is written to. False: nothing was sent, or memory is
+ * short. */
 static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
                 struct hf__zk_calls *calls, int i)
 {
@@ -54,7 +56,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     }
     (void)hf__zk_name_path(s->url.chroot, &w->request.key, folder);
     hf__zk_child_path(folder, own.name, path);
-    hf__zk_watch_drop(w->own_watch); /* one that has fired says so for ever */
+    hf__zk_watch_drop(
+        w->own_watch); /* a watch that has fired keeps saying so */
     w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->ref)
                        ? hf__zk_watch_new(&s->ref)
                        : NULL;
@@ -65,8 +68,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     return true;
 }
 
-/* HF_BUSY: one has changed meanwhile; HF_ENOMEM: there is no room for a watch;
- * negative: the session is not there. */
+/* HF_BUSY: the deadline, or an interrupt; HF_ENOMEM; negative: the session is
+ * over. */
 static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
                            hf__time deadline, hf_error *err)
 {
@@ -90,22 +93,24 @@ static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
     return r;
 }
 
-/* In line for slots: of those before it one may be told to enter, and stay
- * away; then nobody is in the way of the next, and nobody tells it. Who is
+/* When waiting for slots, a claim before us may be told to enter, and stay
+ * away; then nothing wakes the next. So a waiter looks at times by itself; one
  * further back looks less often, for its turn is later. */
 #define LOOK_MS   1000
-#define LOOKS_MAX 10 /* times that */
-/* Without a watch: as the core polls stores that can't be waited on. */
+#define LOOKS_MAX 10 /* at most so many LOOK_MS */
+/* Without a watch, a waiter polls, as the core does for stores that can't
+ * wait. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* Without memory nothing can be asked. */
+/* Without memory nothing can be asked, so wait() sleeps so long. */
 #define BLIND_MS 100
-/* So long at most the simple recipe's waiters let pass. */
+/* Waiters of the simple recipe pause at most so long. */
 #define JITTER_MS 20
 
 /* ---- looking */
 
-/* It was let in; of slots, one may have been left there by who is gone. */
+/* Was the claim let in, and for slots, is one free? A gone claim may have left
+ * its slot behind. */
 static bool can_enter(const struct hf__zk_queue *queue, int position,
                       const struct hf__zk_own *own)
 {
@@ -125,7 +130,7 @@ static int64_t look_ms(const struct hf__zk_queue *queue, int position)
     return LOOK_MS * (int64_t)(before > LOOKS_MAX ? LOOKS_MAX : before);
 }
 
-/* By the listing, it may try; if not, it is known whom to watch. */
+/* May the waiter try, by the listing? If not, w tells what to watch. */
 static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
                     const struct hf__zk_queue *queue)
 {
@@ -135,7 +140,7 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
     int position;
 
     if (!hf__zk_own_find(hf__zk_common(&s->ref), &op, &own)) {
-        return true; /* it has to queue anew */
+        return true; /* it has to queue again */
     }
     position = hf__zk_queue_find(queue, own.name);
     if (position < 0 || queue->claims[position].entry == HF__ENTRY_MISFIT ||
@@ -158,8 +163,8 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
     return false;
 }
 
-/* The same of one that stands in no line: whoever has the name is another, or
- * it could enter. */
+/* The same for a waiter that is not in the queue: it may try if it could enter,
+ * or the holder is not the one that it saw. */
 static bool may_try_apart(struct hf__zk_wait *w,
                           const struct hf__zk_queue *queue)
 {
@@ -193,7 +198,8 @@ static int judge(struct hf__zk *s, struct hf__zk_wait *w,
     w->look_at = HF__NEVER;
     w->is_seen = a->rc == ZOK || a->rc == ZNONODE;
     if (!w->is_seen) {
-        /* Not known: it looks again. Refused: who asks is told why. */
+        /* If the answer is unknown, the waiter looks again; if it is refused,
+         * the caller tries, and is told why. */
         w->has_fired = !hf__zk_is_unknown(a->rc);
         return HF_OK;
     }
@@ -214,7 +220,7 @@ static bool has_lost_position(const struct hf__zk_wait *w)
     return w->own_watch != NULL && hf__zk_watch_has_fired(w->own_watch);
 }
 
-/* One without a watch has none that could fire. */
+/* A wait without a watch has no news. */
 static bool has_news(const struct hf__zk_wait *w)
 {
     return w->watch != NULL && hf__zk_watch_has_fired(w->watch);
@@ -243,8 +249,8 @@ static void folder_of(const struct hf__zk *s, const struct hf__zk_wait *w,
     (void)hf__zk_name_path(s->url.chroot, &w->request.key, to);
 }
 
-/* What it has to see. A claim has no children: to watch their list fires when
- * it goes, and not when it says that it has entered. */
+/* The path to watch. A claim has no children: a watch on their list fires when
+ * the claim goes, and not when it says that it has entered. */
 static void sight_of(const struct hf__zk *s, const struct hf__zk_wait *w,
                      char to[HF__ZK_PATH_MAX])
 {
@@ -258,8 +264,9 @@ static void sight_of(const struct hf__zk *s, const struct hf__zk_wait *w,
     }
 }
 
-/* Sends what sets the watch, unless it is set on that. One that is set on
- * another, or that may be set, is in vain. HF_OK or HF_ENOMEM. */
+/* Sends the request that sets the watch, unless it is surely set on that path.
+ * A watch on another path, or one that is perhaps set, is replaced. HF_OK or
+ * HF_ENOMEM. */
 static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
                      struct hf__zk_calls *calls, int i)
 {
@@ -286,7 +293,8 @@ static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
     return HF_OK;
 }
 
-/* The one that was there when it looked has gone, or is another now. */
+/* Takes the answer of the request that sets the watch: the one to watch may
+ * have gone since the listing, or "lock" may be another now. */
 static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
                        const struct hf__zk_answer *a, int *r)
 {
@@ -300,7 +308,7 @@ static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
     } else if (w->is_armed && is_simple && w->request.fence != 0) {
         w->has_fired = (uint64_t)a->stat.czxid != w->request.fence;
     } else if (a->rc != ZNONODE && !hf__zk_is_unknown(a->rc)) {
-        w->has_fired = !w->is_armed; /* refused */
+        w->has_fired = !w->is_armed; /* the server refuses it */
     }
     if (w->is_armed && !has_news(w) && !hf__zk_watch_is_set(w->watch)) {
         int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
@@ -334,7 +342,7 @@ static int list_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
     return r;
 }
 
-/* Those that did not fire by the listing. */
+/* Set watches for the waits that the listing did not let try. */
 static int watch_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
                      hf__time deadline, hf_error *err)
 {
@@ -365,7 +373,7 @@ static int watch_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
 
 /* ---- waiting */
 
-/* Who was the only one before it has gone: it need not look first. */
+/* The only claim before the waiter has gone: it need not look first. */
 static void fire_next(struct hf__zk *s)
 {
     struct hf__zk_waits *p = s->waits;
@@ -401,8 +409,8 @@ static hf__time next_look(const struct hf__zk_waits *p, hf__time deadline)
     return deadline;
 }
 
-/* News come at any time, so they are not counted first: there is room for
- * all. Gives how many they are. */
+/* Watches may fire at any time, so there is room for all waits, and they are
+ * not counted first. Returns how many have to look. */
 static int find_lookers(const struct hf__zk_waits *p, hf__time now,
                         struct hf__zk_wait **ret_lookers)
 {
@@ -476,7 +484,7 @@ static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
     return r == HF_BUSY ? (int)HF_OK : r;
 }
 
-/* Nothing fired: the core asks again. */
+/* Sleep, and tell that nothing fired: the core calls again. */
 static int sleep_blindly(struct hf__zk *s, hf__time deadline)
 {
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of what a session waits for: what one call of wait() wanted, the
- * next finds, with its watch. Of more waits than one call has room for, the
- * core leaves out some each time: so who was left out keeps its watch for a
- * while, and to wait goes on costing nothing. Called by the session's thread.
+ * The list of a backend session's waits: the next call of wait() finds those of
+ * the last, with their watches. If there are more waits than one call takes,
+ * the core leaves out some each time: so a wait that was left out keeps its
+ * watch for a while, and waiting goes on without new requests. Called by the
+ * backend session's thread.
  */
 #include "src/backend/zookeeper/waits.h"
 
@@ -11,8 +12,8 @@
 
 #include <string.h>
 
-/* Who was left out by so many calls has left. Between them all that can be
- * watched at once (watch.h) has its turn. */
+/* A wait that so many calls left out is dropped. In so many calls all waits
+ * that can be watched at once (watch.h) have their turn. */
 #define KEPT_CALLS 32
 
 struct hf__zk_waits *hf__zk_waits_of(struct hf__zk *s)
@@ -44,8 +45,8 @@ static size_t put(char *to, size_t at, const void *bytes, size_t length)
     return at + length;
 }
 
-/* Two wishes that have the same are one. Who has a ticket has nothing else that
- * would tell it from others: what it sees changes. */
+/* Requests with the same id are one wait. A ticket alone is an id, for what its
+ * waiter saw changes. */
 static size_t write_id(char to[HF__ZK_REQUEST_ID_MAX],
                        const struct hf__watch *request)
 {
@@ -107,7 +108,7 @@ static struct hf__zk_wait *add(struct hf__zk_waits *p,
     return w;
 }
 
-/* Those that are wanted, then those that are kept; others are taken away. */
+/* Put the wanted waits first, then the kept ones, and free the others. */
 static void arrange(struct hf__zk_waits *p)
 {
     int kept = 0;
@@ -174,7 +175,8 @@ void hf__zk_waits_tell(const struct hf__zk_waits *p,
         struct hf__zk_wait *w = find(p, requests[i]);
 
         requests[i]->has_fired = w != NULL && w->has_fired;
-        if (requests[i]->has_fired) { /* who comes in needs it no more */
+        if (requests[i]
+                ->has_fired) { /* a waiter that enters needs it no more */
             hf__zk_watch_drop(w->own_watch);
             w->own_watch = NULL;
         }
