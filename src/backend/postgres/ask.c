@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packet under construction: values as PostgreSQL has them in binary, and
- * statements in groups, handed to libpq one by one, each when the next one
- * begins; and the values of the rows that come back. Called by the session's
- * thread.
+ * Builds a packet: values in PostgreSQL's binary form, and statements in
+ * groups. Each statement is handed to libpq when the next one begins. Also
+ * reads the values of the rows that come back. Called by the session's thread.
  */
 #include "src/backend/postgres/postgres.h"
 
@@ -11,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The numbers of types of arrays, of the elements' types. */
+/* The OIDs of the types of arrays. */
 enum {
     BOOL = 16,
     ARRAY_OF_BYTEA = 1001,
@@ -46,7 +45,8 @@ static void put_number(struct hf__pg *s, uint32_t number)
     put(s, &number, sizeof number);
 }
 
-/* Of another encoding the server would refuse what it has not. */
+/* If the database's encoding is not UTF-8, the server would refuse letters that
+ * it lacks, so each byte of one is sent as "?". */
 static void put_masked(struct hf__pg *s, const void *bytes, size_t length)
 {
     char *to = hf__text_extend(&s->wire.values, length);
@@ -98,8 +98,9 @@ void hf__pg_put_null(struct hf__pg *s)
     s->wire.is_null[s->wire.n_values - 1] = true;
 }
 
-/* Dimensions, whether it may have NULLs, the elements' type; of the one
- * dimension its size and where it begins. */
+/* The binary form of an array: the number of dimensions, whether it may have
+ * NULLs, the type of its items; then, of its one dimension, the size and the
+ * first index. */
 void hf__pg_put_array(struct hf__pg *s, unsigned type, int n)
 {
     begin_value(s, type == HF__PG_BYTEA  ? ARRAY_OF_BYTEA
@@ -141,7 +142,8 @@ static void fail(struct hf__pg *s, int status)
     s->wire.failed = s->wire.failed == HF_OK ? status : s->wire.failed;
 }
 
-/* The library has taken it, or had no memory for it. */
+/* Note the answer that will come if libpq took what was asked; if not, it had
+ * no memory. */
 static void add_pending(struct hf__pg *s, bool is_taken, int what)
 {
     struct hf__pg_wire *w = &s->wire;
@@ -164,9 +166,9 @@ static void ask_settings(struct hf__pg *s)
                 HF__PG_PENDING_SETTINGS);
 }
 
-/* The statement as it is sent: each table's name, which is a word that begins
- * with holdfast_ behind a blank, has the schema before it. (Where it is a text,
- * 'holdfast_lock', it stands behind a quote.) */
+/* Write the statement as it is sent. The schema goes before each table's name,
+ * which is a word that begins with holdfast_ after a blank. (In a string,
+ * 'holdfast_lock', it follows a quote.) */
 static void write_whole(struct hf__pg_wire *w)
 {
     const char *from = w->statement->text;
@@ -200,8 +202,9 @@ static bool is_prepared(const struct hf__pg *s)
            (s->wire.prepared >> s->wire.statement->number & 1) != 0;
 }
 
-/* The marks of the session and of what it has forgotten keep apart what others
- * have prepared on a connection that is shared unseen. */
+/* The statement's name has the session's mark and epoch in it, lest it be one
+ * that others have prepared, if a pooler shares the connection without our
+ * knowledge. */
 static void ask_named(struct hf__pg *s, const char *const values[],
                       const int lengths[], const int formats[])
 {
@@ -224,7 +227,7 @@ static void ask_named(struct hf__pg *s, const char *const values[],
                 HF__PG_PENDING_REPLY);
 }
 
-/* To the library: what was asked last. */
+/* Hand the statement that was asked last to libpq. */
 static void hand_over(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
@@ -236,7 +239,7 @@ static void hand_over(struct hf__pg *s)
         return;
     }
     w->is_handed = true;
-    hf__text_clear(&w->text); /* it may be the second time */
+    hf__text_clear(&w->text); /* hf__pg_run() may hand it over twice */
     if (!is_prepared(s)) {
         write_whole(w);
     }

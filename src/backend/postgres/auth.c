@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeping the password from whom it is not meant for. The library sends it as
- * it is to any server that asks for it so, until version 16, which can be told
- * not to; so what the server asks is read first, and the library has stars for
- * a password but for the one call in which it is to be proved. Without TLS and
- * before 16 somebody between could still ask in the moment between that look
- * and the library's. What is looked for: messages of R, their length and what
- * they ask; a server sends one at a time, and with the last proof of its own
- * that all is well. Thread: the session's.
+ * Keeps the password from servers that should not get it. Until version 16,
+ * which can be told not to, libpq sends it in clear text to any server that
+ * asks for that. So what the server asks is read first, and libpq has stars for
+ * a password except during the one call that needs it. Without TLS and before
+ * 16, an attacker on the path could still ask between our look and libpq's. The
+ * look finds messages of type R: their length and what they ask. A server sends
+ * one at a time, and with its last proof also that all is well.
+ *
+ * Thread: the session's.
  */
 #include "src/backend/postgres/auth.h"
 
@@ -22,7 +23,7 @@
 enum {
     HEAD = 9,
     LENGTH_MIN = 8,
-    LENGTH_MAX = 2000, /* the library's, too */
+    LENGTH_MAX = 2000, /* libpq has the same limit */
     AT_ONCE = 2,
     IS_WELL = 0,
     CLEARTEXT = 3,
@@ -48,7 +49,7 @@ static enum hf__pg_asked meaning_of(uint32_t what)
                : HF__PG_ASKED_OTHER;
 }
 
-/* The worst of what is asked at once. */
+/* Find the worst of what the server asks at once. */
 static enum hf__pg_asked read_asked(const unsigned char *bytes, size_t n)
 {
     enum hf__pg_asked worst = HF__PG_ASKED_FIT;
@@ -78,7 +79,8 @@ static enum hf__pg_asked read_asked(const unsigned char *bytes, size_t n)
     return worst;
 }
 
-/* How much has come; 0: nothing yet; −1: nothing will, as the library finds. */
+/* Gives how many bytes have come. 0: none yet; −1: none will, which libpq will
+ * find too. */
 static ssize_t peek(PGconn *handle, void *bytes, size_t size)
 {
     SSL *tls = PQsslStruct(handle, "OpenSSL");
@@ -95,7 +97,7 @@ static ssize_t peek(PGconn *handle, void *bytes, size_t size)
     return n > 0 ? n : -1;
 }
 
-/* By its certificate it is the one that was meant. */
+/* The server's certificate shows that it is the one that was meant. */
 static bool is_known(const struct hf__pg *s, const struct hf__pg_target *t)
 {
     return t->tls != NULL && strcmp(t->tls, "verify") == 0 &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * execute(): all operations of a form are one statement, and all forms of a
- * batch one packet; each form is done or undone as one, and re-run one by one
- * where it failed for what is in it, so that a row that somebody keeps locked
- * costs no other name anything. What none of them did is looked up, for all at
- * once, and the engine decides on it. What the statements say is fast_path.c's.
+ * batch are one packet. Each form is done or undone as a whole. If one was
+ * undone, its operations run again one by one, so that a row that is kept
+ * locked delays no other name. Names whose operations are still open are read,
+ * all at once, and the engine decides on them. fast_path.c has the statements.
  * Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
@@ -14,14 +14,14 @@
 #include "src/base/map.h"
 #include "src/base/rand.h"
 
-/* So many operations at once, and so many alone in a packet. */
+/* The most operations of a chunk, and of a packet that has each alone. */
 #define CHUNK   256
 #define SINGLES 32
-/* So long waits for a row who held up others with it, or has little time: else
- * it takes ten times as long. */
+/* A locked row is waited for so long if it has held up others, or if less than
+ * HURRY_MS is left: else ten times as long. */
 #define IMPATIENCE "25ms"
 #define HURRY_MS   500
-/* No second operation is decided on so shortly before the deadline, which ends
+/* With less time left no second operation is decided on, for the deadline ends
  * the session. */
 #define PARTING_MS 50
 
@@ -61,14 +61,17 @@ static void ask_patience(struct hf__pg *s,
     }
 }
 
-/* hurries: a row that somebody has locked is not waited for as long. */
+/* hurries: locked rows are waited for only IMPATIENCE. */
 static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
 {
     int64_t wake_locks[HF__PG_WAKE_LOCKS];
     int n_wake_locks = hf__pg_fast_forget_wake_locks(s, units, n, wake_locks);
     int r;
 
-    s->hurries = hurries && !s->server.is_pooled; /* others have it then, too */
+    s->hurries =
+        hurries &&
+        !s->server
+             .is_pooled; /* lest the pooler's other clients get the setting */
     hf__pg_begin_packet(s);
     ask_patience(s, &hurry);
     for (int i = 0; i < n; i++) {
@@ -95,7 +98,8 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
 
 /* ---- what the statements can do */
 
-/* What was refused may have taken wake locks, and is in no unit any more. */
+/* Run each operation of a refused unit alone. The refused statement may have
+ * taken wake locks, which no unit knows of any more. */
 static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     struct hf__pg_unit singles[SINGLES];
@@ -105,7 +109,7 @@ static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
         hf__pg_fast_unlock_all(s);
     }
     if (u->n == 1 && u->ops[0]->result != HF__AGAIN) {
-        return HF_OK; /* it was alone */
+        return HF_OK; /* it was alone already */
     }
     for (int i = 0; i < u->n && r == HF_OK && s->t.lost == HF_OK;) {
         int n = 0;
@@ -131,8 +135,9 @@ static int run_units(struct hf__pg *s, struct hf__pg_unit *units, int n)
     return r;
 }
 
-/* Then it is likely to be so still, and is looked at first, which is all there
- * is to do. Who waits for it comes when he was woken. */
+/* A name that was busy last is likely to be still busy, so reading it first is
+ * likely to be all there is to do. This is not for claims that waited: they
+ * come because they were woken. */
 static bool was_busy(const struct hf__pg *s, const struct hf__op *op)
 {
     return op->kind == HF__OP_ACQUIRE && s->busy != 0 &&
@@ -140,7 +145,8 @@ static bool was_busy(const struct hf__pg *s, const struct hf__op *op)
            s->busy == hf__hash(op->key.bytes, op->key.length);
 }
 
-/* Of a grant that it has, a second time: its wake lock rings already. */
+/* The claim has its grant already, with its wake lock, and asks a second
+ * time. */
 static bool is_again(const struct hf__pg *s, const struct hf__op *op)
 {
     return op->kind == HF__OP_ACQUIRE && hf__pg_wake_lock_is_had(s, &op->token);
@@ -188,7 +194,7 @@ static bool is_new(const struct hf__op *op, const PGresult *seen)
            !hf__pg_name_has_record(seen, &op->key);
 }
 
-/* Those that nobody has had so far, and that are asked for alone. */
+/* Run the open exclusive claims whose names have no record yet. */
 static int make(struct hf__pg *s, struct hf__op *const ops[], int n,
                 const PGresult *seen)
 {
@@ -203,8 +209,8 @@ static int make(struct hf__pg *s, struct hf__op *const ops[], int n,
     return run_units(s, &u, u.n > 0);
 }
 
-/* All that are open, by one statement, or two. NULL: there is none, or it is
- * told. */
+/* Read the names of all open operations, by one statement or two. *ret_seen is
+ * NULL if none is open, or if reading failed and they have that result. */
 static int look_up(struct hf__pg *s, struct hf__op *const ops[], int n,
                    PGresult **ret_seen)
 {
@@ -238,8 +244,9 @@ static int look_up(struct hf__pg *s, struct hf__op *const ops[], int n,
     return s->t.lost;
 }
 
-/* One by one, and after the first as long as there is time: what is left then
- * is surely not applied, and it is not always the same. */
+/* Let the engine decide one by one, beginning anywhere, so that it is not
+ * always the same that go without: after the first, only while there is time.
+ * What is left is surely not applied. */
 static int decide(struct hf__pg *s, struct hf__op *const ops[], int n,
                   PGresult *seen)
 {
@@ -289,7 +296,7 @@ static int run_chunk(struct hf__pg *s, struct hf__op *const ops[], int n)
     return r;
 }
 
-/* The session has ended before they had a result. */
+/* The session ended before these operations had a result. */
 static void close_open(struct hf__pg *s, struct hf__op *const ops[], int n)
 {
     for (int i = 0; i < n; i++) {

@@ -2,9 +2,10 @@
 /*
  * cell(): a cell is a row of holdfast_cell. A change is one statement, which
  * commits by itself: it replaces the row if that has the version it names, and
- * gives the new one. Only if it gives none is the row read, by a second one: an
- * earlier try may have been applied, which the row's writer tells. A row that
- * we did not write so is never replaced. Called by the session's thread.
+ * gives the new version. If it gives none, a second statement reads the row,
+ * for an earlier try may have been applied: then the row's writer is ours. A
+ * row that is not as we write it is never replaced. Called by the session's
+ * thread.
  */
 #include "src/backend/cell.h"
 
@@ -25,8 +26,8 @@ static const struct hf__pg_statement insert = {
                      "VALUES($1,greatest(1," HF__PG_NOW "),$2,$3::bytea) "
                      "ON CONFLICT DO NOTHING RETURNING version"};
 
-/* The same, and $4 the version. What makes no sense stays: it is not for us to
- * say what it was. */
+/* The same parameters, and $4 the version. A row that makes no sense stays: we
+ * can't say what it was. */
 static const struct hf__pg_statement update = {
     HF__PG_CELL_PUT,
     "UPDATE holdfast_cell SET value=$3::bytea,writer=$2,"
@@ -42,15 +43,16 @@ static const struct hf__pg_statement get = {
                          HF__CELL_MAX) " THEN value END "
                                        "FROM holdfast_cell WHERE name_key=$1"};
 
-/* $1 key, $2 writer. A lock is a commit, which waits for what was committed
- * before: of a change whose own wait was given up this is not to be seen. */
+/* $1 key, $2 writer. Locking the row makes this a commit, which waits for the
+ * standbys to have all commits before it: plain reading would show a change
+ * whose own wait was cancelled. */
 static const struct hf__pg_statement confirm = {
     HF__PG_UNPREPARED, "SELECT FROM holdfast_cell WHERE name_key=$1 AND "
                        "writer=$2 FOR UPDATE"};
 
 /* ---- what is heard */
 
-/* False: not as we wrote it. No row is no cell. */
+/* False: the row is not as we write it. Without a row there is no cell. */
 static bool read_row(const struct hf__pg *s, struct hf__cell_op *op)
 {
     struct hf__cell_state *now = &op->state;
@@ -77,7 +79,7 @@ static bool read_row(const struct hf__pg *s, struct hf__cell_op *op)
     return true;
 }
 
-/* Nothing was replaced. */
+/* The change replaced nothing: find out why. */
 static int judge(const struct hf__pg *s, struct hf__cell_op *op)
 {
     const struct hf__cell_state *now = &op->state;
@@ -93,7 +95,7 @@ static int judge(const struct hf__pg *s, struct hf__cell_op *op)
         (now->version != 0 && hf__token_equal(&now->writer, &op->writer))) {
         return HF_OK;
     }
-    /* A tombstone that was cleaned up just now. */
+    /* The row changed in between: a tombstone was deleted just now. */
     return now->version == op->expected ? (int)HF__AGAIN : (int)HF_CONFLICT;
 }
 
@@ -107,7 +109,8 @@ static void ask(struct hf__pg *s, const struct hf__pg_statement *statement,
     hf__pg_put_key(s, &op->key);
 }
 
-/* HF_OK, or why not: `if_lost` where nobody knows. */
+/* Run one statement. HF_OK, or why it failed; `if_lost` if it was sent and the
+ * answer was lost. */
 static int run(struct hf__pg *s, struct hf__cell_op *op, int if_lost)
 {
     int r = hf__pg_run(s);
@@ -117,7 +120,7 @@ static int run(struct hf__pg *s, struct hf__cell_op *op, int if_lost)
                : hf__pg_failed(s, op->err, r, if_lost);
 }
 
-/* An earlier try is there; it lasts once the standbys have it. */
+/* An earlier try was applied; it lasts once the standbys have it. */
 static int settle(struct hf__pg *s, struct hf__cell_op *op)
 {
     int r;
@@ -169,8 +172,9 @@ static int change(struct hf__pg *s, struct hf__cell_op *op)
 
 /* ---- the table */
 
-/* Once a session, so that who has locks alone needs none. What is refused is no
- * reason to end the session, unless it is what ends any. */
+/* Make sure of the table at the first use of a cell, so that sessions without
+ * cells need no such table. A refusal ends the session only if it is of a class
+ * that ends any session. */
 static int make_ready(struct hf__pg *s)
 {
     int r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check(): is this server fit for locks, and how good is it? Each thing that
- * a promise rests on is one item; one statement asks for all and judges them.
- * An ordinary user may ask all of this. Called by the session's thread.
+ * check(): reports whether this server is fit for locks, and how good it is.
+ * Each thing that a promise rests on is one item; one statement reads and
+ * judges them all. An ordinary user may run it. Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/report.h"
@@ -18,12 +18,12 @@
     "relnamespace=(SELECT oid FROM pg_namespace WHERE nspname=$1) AND "        \
     "relname IN("
 #define LOCKS "'holdfast_lock','holdfast_beside','holdfast_ticket'"
-/* Whoever reads a state of before keeps the server from clearing away rows
- * that were changed since. Since when is shown to few; then the number of
- * transactions stands for it. */
+/* While a session reads an old snapshot, the server can't remove rows that were
+ * changed since. Few users may see how old it is; for the others its age in
+ * transactions counts. */
 #define OLD "10000"
 
-/* Of what the items are made. */
+/* The columns that the items use. */
 static const char from[] =
     " FROM (SELECT string_agg('no '||p||' on '||relname,', ') AS missing FROM "
     "pg_class,unnest(ARRAY['SELECT','INSERT','UPDATE','DELETE']) p WHERE " OURS
@@ -49,7 +49,7 @@ static const char from[] =
     "current_setting('max_connections')::int-"
     "current_setting('superuser_reserved_connections')::int AS most) s";
 
-/* Of what helps nothing is told, if it is fine. */
+/* The remedy is told only if the item is not fine. */
 struct item {
     const char *name;
     const char *value;   /* SQL; NULL: the setting of that name */
@@ -120,7 +120,7 @@ static const struct item items[] = {
 };
 #define ITEMS ((int)(sizeof items / sizeof *items))
 
-/* One row of two columns for each. */
+/* Add two columns for each item, all in one row. */
 static void add_items(struct hf__text *t)
 {
     for (int i = 0; i < ITEMS; i++) {
@@ -143,7 +143,7 @@ static const char *text(const struct hf__pg *s, int column)
 {
     size_t length;
 
-    return hf__pg_bytes(s, 0, column, &length); /* the library ends it */
+    return hf__pg_bytes(s, 0, column, &length); /* libpq adds the NUL */
 }
 
 static int check_server(struct hf__pg *s, struct hf__report *to)
@@ -172,7 +172,7 @@ static int check_server(struct hf__pg *s, struct hf__report *to)
 
 /* ---- what is between it and us */
 
-/* Nobody stands between us and what is on this host. */
+/* The server is on this host, so nobody can be between it and us. */
 static bool is_here(const PGconn *handle)
 {
     const char *address = PQhostaddr(handle);
@@ -198,7 +198,7 @@ static void check_tls(const struct hf__pg *s, struct hf__report *to)
         "whoever is in the middle can pose as the server");
 }
 
-/* Leases are judged by the server's clock alone. */
+/* For information only: the server's clock alone judges leases. */
 static int check_clock(struct hf__pg *s, struct hf__report *to)
 {
     static const struct hf__pg_statement clock = {0, "SELECT " HF__PG_NOW};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a decision marked, written: one statement for all there can be, which
- * does nothing unless the name's record is still the one that was read. Nobody
- * else has changed it since then, so that what is in memory can be written as
- * it is, by the clock of that reading. Only who gets in the queue, or leaves
- * it, minds nobody: a claim in the queue looks again when it begins to wait.
- * Rows of who is gone are named one by one, so that none is left whose clock
- * said something else when the statement ran. Called by the session's thread.
+ * Writes what a decision marked. One statement does it all, and does nothing
+ * unless the name's record is still the one that was read. Nobody else has
+ * changed it since then, so what is in memory can be written as it is, by the
+ * clock of that reading. Only joining or leaving the queue ignores other
+ * changes: a claim in the queue looks again when it begins to wait. Rows to
+ * delete are listed one by one: a condition on the clock could select others by
+ * the time the statement runs. Called by the session's thread.
  */
 #include "src/backend/postgres/fast_path.h"
 #include "src/backend/table/marks.h"
@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Why the server notifies nobody: its queue is full, of which somebody has not
- * taken anything for long. Then holders hear at their next renewal. */
+/* The server could notify nobody: its queue is full, for some session has not
+ * read from it for long. Then holders learn of breaks at their next renewal. */
 #define FULL "54000"
 
 /* ---- the statement */
@@ -24,16 +24,16 @@
 #define KEY       "$1::bytea"
 #define REVISION  "$2::bigint" /* as they were read */
 #define FENCE     "$3::bigint"
-#define LASTS     "$4::bigint" /* it is in time until then */
+#define LASTS     "$4::bigint" /* the change is in time until then */
 #define NEW_FENCE "$5::bigint"
 #define BROKEN    "$6::bigint"
 #define BROKEN_OF "$7::bytea"
 #define CROWD     "$8::bigint"
 #define KEEP      "$9::bigint"
-#define ALONE     "$10::bytea" /* whose the record is, '' for nobody's */
-#define BESIDE    "$11::bytea" /* who is put beside others */
-#define QUEUED    "$12::bytea" /* who gets in the queue */
-/* What one of these three is: */
+#define ALONE     "$10::bytea" /* the exclusive holder, '' for none */
+#define BESIDE    "$11::bytea" /* a grant for holdfast_beside */
+#define QUEUED    "$12::bytea" /* a new ticket */
+/* The columns of that one of these three: */
 #define MODE      "$13::bigint"
 #define SLOTS     "$14::bigint"
 #define SLOT      "$15::bigint"
@@ -108,18 +108,18 @@ static const struct hf__pg_statement change = {
 
 /* ---- its parameters */
 
-/* What the marks come to. */
+/* What the marks say to write. */
 struct writing {
     struct hf__pg *s;
     const struct hf__op *op;
     const struct hf__name *name;
     struct hf__marks marks;
-    const struct hf__participant *put; /* a grant, alone or beside; or NULL */
-    const struct hf__participant *queued; /* a ticket, or NULL */
-    const struct hf__participant *broken; /* had the name alone; or NULL */
-    bool is_bound;                        /* more is changed than the queue */
+    const struct hf__participant *put; /* a grant, of either table; or NULL */
+    const struct hf__participant *queued; /* a new ticket, or NULL */
+    const struct hf__participant *broken; /* an exclusive grant; or NULL */
+    bool is_bound;                        /* not only the queue changes */
     bool lasts;    /* a lease that began before goes on */
-    bool is_quiet; /* nobody can be told */
+    bool is_quiet; /* nobody is notified */
 };
 
 static bool has(const struct hf__participant *m, unsigned marks)
@@ -167,7 +167,7 @@ static void put_token_if(struct hf__pg *s, const struct hf__participant *m)
     }
 }
 
-/* The name's own row. */
+/* The row of holdfast_lock. */
 static void put_record(const struct writing *w)
 {
     const struct hf__name *name = w->name;
@@ -184,7 +184,8 @@ static void put_record(const struct writing *w)
     put_if(s, (name->marks & HF__MARK_KEEP) != 0, name->keep_until_us);
 }
 
-/* Who has it alone: of one who goes on as before all is left as it is. */
+/* The exclusive holder. NULL leaves the columns as they are, for a holder that
+ * does not change. */
 static void put_alone(const struct writing *w)
 {
     const struct hf__participant *holder = w->marks.holder;
@@ -223,9 +224,9 @@ static void put_participant(const struct writing *w)
 
 /* ---- lists */
 
-/* Of grants, their tokens: of those beside others, but what is put anew under
- * its own token is no more gone. Of tickets, their numbers. And the tags by
- * which the holders of what is broken are told. */
+/* The lists have: of grants, the tokens of those beside others, except one that
+ * is also put again under its own token; of tickets, their numbers; of broken
+ * grants, also the tags by which their holders are notified. */
 static bool is_listed(const struct writing *w, const struct hf__participant *m,
                       unsigned mark, unsigned type)
 {
@@ -301,7 +302,8 @@ static int write_all(struct writing *w)
         r = ask_change(w, wake_lock);
     }
     if (r != HF_OK || s->reply.is_refused) {
-        bool is_sent = r == HF_OK; /* and may have taken it, undone or not */
+        bool is_sent =
+            r == HF_OK; /* it may have taken the wake lock, even if undone */
 
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
         if (wake_lock != 0 && is_sent && s->t.lost == HF_OK) {
@@ -318,7 +320,8 @@ static int write_all(struct writing *w)
         return HF__RACED;
     }
     if (w->marks.frees != NULL) {
-        hf__pg_fast_unlock(s, w->marks.frees); /* written it is */
+        hf__pg_fast_unlock(
+            s, w->marks.frees); /* the result stays: the rows are written */
     }
     return HF_OK;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the PostgreSQL store, as the files of this folder share it:
- * postgres.c opens and closes it; target, timeline, connect, auth, settings
- * are the way to the right server, ask, wire and errors the connection, schema
- * the tables; batch is execute(), by the statements of fast_path with their
- * wake locks (wake_lock), or where those do nothing by what src/backend/name/
- * decides (decide, name, commit); wait and listen are waiting and being told,
- * scan is list() and gc(), cells is cell(), check is check().
+ * The session of the PostgreSQL store, which the files of this folder share.
+ * postgres.c opens and closes it; target, timeline, connect, auth and settings
+ * lead to the right server; ask, wire and errors are the connection; schema has
+ * the tables. batch is execute(): it tries the statements of fast_path, with
+ * their wake locks (wake_lock), and where those apply nothing,
+ * src/backend/name/ decides (decide, name, commit). wait waits, listen hears of
+ * breaks, scan is list() and gc(), cells is cell(), check is check().
  *
- * Thread: the session's; interrupting it: any.
+ * Thread: the session's; any thread may interrupt it.
  */
 #ifndef HF_BACKEND_POSTGRES_POSTGRES_H
 #define HF_BACKEND_POSTGRES_POSTGRES_H
@@ -22,15 +22,15 @@
 #define HF__PG_NOW   "(extract(epoch FROM clock_timestamp())*1000000)::bigint"
 #define HF__PG_CLOCK "(SELECT " HF__PG_NOW " AS n OFFSET 0) c"
 
-/* Wake locks that somebody has. */
+/* Selects the keys of the wake locks that any session holds. */
 #define HF__PG_HEARD                                                           \
     "SELECT classid::bigint<<32|objid::bigint FROM pg_locks WHERE "            \
     "locktype='advisory' AND objsubid=1 AND granted AND database="             \
     "(SELECT oid FROM pg_database WHERE datname=current_database())"
-/* All that the tables have of some names: rows for hf__pg_name_read(). `which`
- * is a condition on name_key. Whether anybody has a ticket's wake lock is
- * looked up only where there is a ticket, and once for all: a waiter's look
- * must not take longer for each who waits, times each lock that there is. */
+/* Selects all that the tables have of some names, as rows for
+ * hf__pg_name_read(). `which` is a condition on name_key. pg_locks is read only
+ * if there is a ticket, and once for all tickets: else each look of a waiter
+ * would take time in proportion to the tickets times the server's locks. */
 #define HF__PG_RECORDS(which)                                                  \
     "WITH c AS MATERIALIZED (SELECT " HF__PG_NOW " AS n)"                      \
     "SELECT 0::bigint,name_key,fence,token,greatest(expires,0)-n,acquired_at," \
@@ -46,7 +46,7 @@
     "#92673638352212=ANY(ARRAY(" HF__PG_HEARD ")))::int,n,"                    \
     "label,host,pid,thread,note,0 FROM holdfast_ticket,c WHERE " which
 
-/* Statements that are prepared. */
+/* Numbers of the prepared statements. */
 enum hf__pg_number {
     HF__PG_UNPREPARED,
     HF__PG_RENEW,
@@ -70,54 +70,56 @@ enum hf__pg_number {
     HF__PG_FORGET
 };
 
-/* Advisory locks by which others are woken: one for each grant, up to so many
- * a session, for they share the server's table of locks. */
+/* A session takes at most so many wake locks, one for each grant: advisory
+ * locks fill the lock table that all sessions of the server share. */
 #define HF__PG_WAKE_LOCKS 32
-/* The key of a ticket's is that of its token, so changed; also in
- * HF__PG_NAMES. */
+/* The wake lock of a ticket has the key of its token XOR this number, which
+ * HF__PG_NAMES repeats. */
 #define HF__PG_TICKET INT64_C(92673638352212)
 
-/* What was found when the session was opened. */
+/* What the session found out about its server when it was opened. */
 struct hf__pg_server {
     int version;      /* PQserverVersion(): 150018 */
-    bool is_pooled;   /* each transaction may be on another connection */
-    bool is_verified; /* its certificate was asked for, and is good */
+    bool is_pooled;   /* each transaction may run on another connection */
+    bool is_verified; /* its certificate was verified */
     bool is_standby;
-    bool is_waited_for; /* by a commit: some standby */
-    uint64_t system; /* its identifier: servers that are copies have the same */
+    bool is_waited_for; /* each commit waits for a standby */
+    uint64_t system;    /* its identifier, which copies of a server share */
     uint32_t timeline;  /* rises with each promotion */
-    int64_t started_us; /* when the server was */
-    uint64_t mark; /* in application_name, of this session alone; 0: none */
-    uint64_t server_id; /* hash of system, timeline and started */
-    uint64_t schema;    /* hash of database and schema: of keys of turns */
+    int64_t started_us; /* when the server started */
+    uint64_t mark; /* this session's own number in application_name; 0: none */
+    uint64_t server_id; /* hash of system, timeline and started_us */
+    uint64_t schema;    /* hash of database and schema, for keys of turns */
 };
 
 struct hf__pg {
     struct hf__table_head t;
     struct hf__pg_wire wire;
     struct hf__pg_server server;
-    struct hf__pg_reply reply; /* the one that hf__pg_next() gave last */
-    uint64_t
-        wake_locks[HF__PG_WAKE_LOCKS]; /* which it has taken; 0: a free place */
-    bool is_listening;                 /* listen.c's */
+    struct hf__pg_reply reply;              /* what hf__pg_next() gave last */
+    uint64_t wake_locks[HF__PG_WAKE_LOCKS]; /* keys of those it has; 0: a free
+                                               slot */
+    bool is_listening;                      /* listen.c has sent LISTEN */
 
-    /* Of the call that runs: */
-    int64_t own_ends_us; /* its grant in the name in hand, if it has one */
-    PGresult *seen;      /* names that were read for the batch; NULL: none */
-    bool sees_others;    /* the last glance found one, and was not enough */
-    bool has_glanced;    /* what is asked for is the records alone */
-    bool hurries;        /* a row that is locked is waited for as good as not */
-    uint64_t busy;       /* hash of the name that was so last; or 0 */
+    /* State of the running call: */
+    int64_t own_ends_us; /* when the operation's own grant ends; INT64_MAX: it
+                            has none */
+    PGresult *seen;      /* rows that were read for the batch; NULL: none */
+    bool sees_others;    /* the last records told of other grants or tickets */
+    bool has_glanced;    /* only records were asked for */
+    bool hurries;        /* a locked row is hardly waited for (batch.c) */
+    uint64_t busy;       /* hash of the name that was busy last; 0: none */
 };
 
 extern const struct hf__wait_ops hf__pg_wait_ops; /* wait.c */
 
 /* ---- wake locks (wake_lock.c) */
 
-/* Of a grant; 0: none is to be taken, as the session has enough, or the server
- * none. A place is kept for it. */
+/* Keep a slot for the wake lock of this grant and give its key. 0: take none,
+ * for the session has enough, has this one already, or the server is pooled. */
 int64_t hf__pg_wake_lock_take(struct hf__pg *s, const struct hf__token *token);
-/* It was not taken, or is let go of; gives whether there was a place. */
+/* The wake lock was not taken, or is being released: free its slot. Gives
+ * whether it had one. */
 bool hf__pg_wake_lock_forget(struct hf__pg *s, const struct hf__token *token);
 bool hf__pg_wake_lock_is_had(const struct hf__pg *s,
                              const struct hf__token *token);
@@ -125,33 +127,35 @@ int64_t hf__pg_wake_lock_of(const struct hf__token *token);
 
 /* ---- schema.c */
 
-/* HF_OK; HF_EAUTH with the DDL's name; HF_EPROTO naming the column. */
+/* Look at the tables, of locks or of cells, and make those that are missing.
+ * HF_OK; HF_EAUTH naming the DDL; HF_EPROTO naming the column. */
 HF_MUST_CHECK int hf__pg_schema_ready(struct hf__pg *s, bool of_cells);
 const char *hf__pg_ddl(const struct hf__url *url);
 
 /* ---- name.c */
 
-/* Ask (no send) for all of those keys. */
+/* Ask, without sending it, for all rows of those keys. */
 void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
                       int n);
 void hf__pg_ask_watched(struct hf__pg *s, struct hf__watch *const w[], int n);
-/* The same by half the work, as most names have nobody beside or in the queue:
- * for the records alone, unless there were others lately. What s->reply has of
- * it is all there is only after hf__pg_look_closer(), which asks again where
- * somebody is. HF_OK, and s->reply, as of hf__pg_run(). */
+/* Ask for the records of those keys alone, which is half the work and enough
+ * for most names, or for all rows if the last records told of other grants or
+ * tickets. Once the reply is there, call hf__pg_look_closer(): where a record
+ * tells of others it asks again, for all rows. It gives what hf__pg_run()
+ * gives, and s->reply. */
 void hf__pg_glance(struct hf__pg *s, const struct hf__key *const keys[], int n);
 HF_MUST_CHECK int hf__pg_look_closer(struct hf__pg *s);
-/* Those of `key` among such rows, into a name that was begun; is_there is false
- * if it has no record. HF_OK or HF_ENOMEM. */
+/* Add the rows of `key` to a name that was initialized, and end it; is_there is
+ * false if there is no record. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__pg_name_read(const PGresult *rows,
                                    const struct hf__key *key,
                                    struct hf__table_name *name);
-/* Row by row, in any order. */
+/* A position in rows, which may be in any order. */
 struct hf__pg_cursor {
     PGresult *rows;
     int at;
 };
-/* The next one, of such a cursor; false: there is none. */
+/* Read the next row of a struct hf__pg_cursor; false: there is none. */
 bool hf__pg_name_next(void *cursor, struct hf__table_row *ret_row);
 bool hf__pg_name_has_record(const PGresult *rows, const struct hf__key *key);
 

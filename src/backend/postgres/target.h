@@ -9,45 +9,47 @@
 
 extern const char *const hf__pg_options[];
 
-/* Of several hosts the one that takes writes and whose timeline is the highest;
- * head.facts and server are told. As open() of the contract. */
+/* Connect to the host that takes writes and whose timeline is the highest;
+ * fills head.server_info and server. Results are those of open() in
+ * backend.h. */
 HF_MUST_CHECK int hf__pg_target_connect(struct hf__pg *s,
                                         const struct hf__url *url,
                                         const char *allow);
 
-/* HF_OK; HF_EUNAVAIL: the process has met one of a higher timeline since, and
- * that server is the primary no more, whatever it answers. Nothing was sent,
- * and nothing can be. */
+/* HF_OK; HF_EUNAVAIL: this process has met a server of a higher timeline since,
+ * so this one is no longer the primary, whatever it answers. Nothing was sent,
+ * and the connection is dead. */
 HF_MUST_CHECK int hf__pg_target_check(struct hf__pg *s);
 
-/* The highest timeline of that system that was met, 0 if none was; the same
- * with this one (timeline.c). */
+/* The highest timeline of that system that this process has met; 0: none. The
+ * second call adds `timeline` first (timeline.c). */
 uint32_t hf__pg_highest_of(uint64_t system);
 uint32_t hf__pg_highest_with(uint64_t system, uint32_t timeline);
 
 /* One server to connect to (connect.c). */
 struct hf__pg_target {
-    const char *host;    /* as in the URL; or the folder of a unix socket */
-    const char *address; /* of the host's; NULL: it is a folder */
-    hf__time answer_by;  /* by then it has answered at all, or the next one is
-                            tried */
+    const char *host;    /* as in the URL, or the folder of a unix socket */
+    const char *address; /* one of the host's; NULL: host is a folder */
+    hf__time answer_by; /* if nothing came by then, the next address is tried */
     int port;
     const char *user;
     const char *password; /* "": none */
     const char *database;
-    const char *tls; /* "verify", "require", "off"; NULL: if the server can */
+    const char
+        *tls; /* "verify", "require", "off"; NULL: TLS if the server has it */
     const char *ca;
     const char *cert;
     const char *key;
     const char *schema; /* NULL: the user's current one */
-    const char *shown;  /* where it is, for people */
+    const char *shown;  /* where the server is, for messages */
 };
-/* Until s->t.deadline. HF_OK, or the session is dead, s->t.err told. */
+/* Try until s->t.deadline. HF_OK, or the session is dead and s->t.err says
+ * why. */
 HF_MUST_CHECK int hf__pg_connect(struct hf__pg *s,
                                  const struct hf__pg_target *target);
 
-/* Settings of the session, and what its server is: fills s->server, the grade
- * and the place. HF_EUNAVAIL: a standby (settings.c). */
+/* Set the session up and look at its server: fills s->server and server_info.
+ * HF_EUNAVAIL if it is a standby (settings.c). */
 HF_MUST_CHECK int hf__pg_settle(struct hf__pg *s,
                                 const struct hf__pg_target *target,
                                 const char *allow);

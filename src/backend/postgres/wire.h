@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection to the server: libpq's asynchronous calls, driven by poll(),
- * which an interrupt ends too. Statements go out as a packet of groups, each of
- * which the server does or undoes as one, and their replies come one after
- * another:
+ * which an interrupt ends too. Statements go out as a packet of groups; the
+ * server commits or undoes each group as a whole, and the replies come in
+ * order:
  *
  *     hf__pg_ask(s, &release);           a statement, and its parameters
  *     hf__pg_put_bytes(s, key, length);
- *     hf__pg_end_group(s);               what is asked next is another commit
+ *     hf__pg_end_group(s);               the next statement is another commit
  *     hf__pg_ask(s, &look); …
  *     r = hf__pg_send(s);
  *     r = hf__pg_next(s);                s->reply is that of `release`
  *     r = hf__pg_next(s);                … that of `look`
  *
- * Whatever ends a call early ends the connection. Thread: the session's.
+ * A call that ends early ends the connection. Thread: the session's.
  */
 #ifndef HF_BACKEND_POSTGRES_WIRE_H
 #define HF_BACKEND_POSTGRES_WIRE_H
@@ -24,23 +24,25 @@
 
 struct hf__pg;
 
-/* Longest name of a schema, and a NUL. */
+/* The longest name of a schema, and a NUL. */
 #define HF__PG_NAME 64
 
-/* Prepared at its first use in a session, but behind a pooler; those without a
- * number are asked once. What a parameter is said to be at the first use it is
- * at all of them: where one may be NULL, the text says its type. */
+/* A numbered statement is prepared at its first use in a session, except behind
+ * a pooler. One without a number is sent as it is, once. A parameter keeps the
+ * type that it has at the first use: where one may be NULL, the text says its
+ * type. */
 struct hf__pg_statement {
     int number;       /* of enum hf__pg_number; 0: none */
-    const char *text; /* its tables follow a blank: FROM holdfast_lock */
+    const char *text; /* a blank precedes each table: FROM holdfast_lock */
 };
 
 #define HF__PG_PARAMETERS 32
-/* Statements of one packet at most. */
+/* The most statements of one packet. */
 #define HF__PG_STATEMENTS 64
 
-/* What is owed: a reply; what closes a group; the settings; from the last on,
- * that the statement of that number was prepared. */
+/* An answer that is still to come: the reply of a statement; the end of a
+ * group; that of the settings; from HF__PG_PENDING_PREPARED on, that the
+ * statement of that number was prepared. */
 enum {
     HF__PG_PENDING_REPLY,
     HF__PG_PENDING_SYNC,
@@ -50,103 +52,111 @@ enum {
 
 struct hf__pg_wire {
     PGconn *handle;     /* NULL: not connected */
-    int fd;             /* its socket, registered; −1: none yet */
-    bool is_dead;       /* nothing can be asked any more */
+    int fd;             /* its socket, adopted by base/fork.h; −1: none yet */
+    bool is_dead;       /* nothing can be sent any more */
     bool is_late;       /* … because no answer came in time */
-    bool is_unanswered; /* … because what was committed may not be on the
-                         standbys that were to have it */
+    bool is_unanswered; /* … because the wait for standbys was cancelled: they
+                           may lack what was committed */
     uint64_t prepared;
-    unsigned epoch;           /* of names of what is prepared */
-    const char *settings;     /* settings.c's statement; NULL: none yet */
+    unsigned epoch;           /* part of the names of prepared statements */
+    const char *settings;     /* the statement of settings.c; NULL: none yet */
     char schema[HF__PG_NAME]; /* of the tables */
     bool is_set;              /* the session has the settings */
-    bool is_masked;           /* labels are ASCII: the database has no more */
+    bool is_masked; /* texts are sent as ASCII, for the database may lack other
+                       letters */
 
     /* The packet under construction: */
-    const struct hf__pg_statement *statement; /* NULL: none is begun */
-    bool is_handed;                           /* to the library */
-    struct hf__text text; /* the statement's; empty where it is prepared */
+    const struct hf__pg_statement *statement; /* NULL: none has begun */
+    bool is_handed;                           /* libpq has the statement */
+    struct hf__text text; /* of the statement; empty if it is prepared */
     struct hf__text values;
-    int at[HF__PG_PARAMETERS + 1]; /* where each begins in them */
+    int at[HF__PG_PARAMETERS + 1]; /* where each parameter begins in `values` */
     unsigned types[HF__PG_PARAMETERS];
     bool is_null[HF__PG_PARAMETERS];
     int n_values;
     bool is_in_group;
-    int failed; /* HF_OK; HF_ENOMEM or HF_EUNAVAIL: it is not to be sent */
+    int failed; /* HF_OK, or why the packet must not be sent */
 
-    /* Sent, and not answered yet, in the order in which the answers come: */
+    /* What was sent and not answered yet, in the order of the answers: */
     unsigned char pending[4 * HF__PG_STATEMENTS];
     int n_pending;
     int next_pending;
-    /* Of the group that was answered last: */
+    /* Replies of the group that was answered last: */
     PGresult *got[HF__PG_STATEMENTS];
     int n_got;
     int next_got;
-    PGresult *why;    /* what it sent besides statements was refused so */
-    bool is_whole;    /* the group has come to its end */
-    bool has_set;     /* it had the settings before it */
-    int n_silent;     /* how often the library has said that there is no more */
-    char sqlstate[6]; /* why it was undone; "": it was not */
+    PGresult *why; /* the error of its settings, or of preparing; it becomes the
+                      next reply */
+    bool is_whole; /* all of the group has come */
+    bool has_set;  /* the group has set the settings */
+    int n_silent;  /* how often libpq has said in a row that there is no more */
+    char sqlstate[6]; /* why the group was undone; "": it was not */
 };
 
-/* What the server said of one statement, once its group is committed. */
+/* What the server answered to one statement, once its group is committed or
+ * undone. */
 struct hf__pg_reply {
     PGresult *rows;   /* or NULL; the session frees it */
-    int n_rows;       /* that it gave */
-    bool is_refused;  /* by the server, and its group was undone */
+    int n_rows;       /* how many; 0 if the group was undone */
+    bool is_refused;  /* it is this statement that the server refused */
     char sqlstate[6]; /* why its group was undone; "": it was not */
 };
 
-/* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor), HF_ENOMEM. */
+/* Call this once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor),
+ * HF_ENOMEM. */
 HF_MUST_CHECK int hf__pg_wire_init(struct hf__pg *s);
 void hf__pg_wire_fini(struct hf__pg *s);
-/* Before a new attempt to connect, and at the end. */
+/* Call this before a new attempt to connect, and at the end. */
 void hf__pg_disconnect(struct hf__pg *s);
 
 /* ---- asking */
 
-/* Begin a packet, once the one before was sent and all its replies taken. */
+/* Begin a packet. The one before must have been sent, and all its replies
+ * taken. */
 void hf__pg_begin_packet(struct hf__pg *s);
-/* The next statement of it. */
+/* Begin the packet's next statement. */
 void hf__pg_ask(struct hf__pg *s, const struct hf__pg_statement *statement);
-/* Its next parameter: $1, $2, … */
+/* Add the statement's next parameter: $1, $2, … */
 void hf__pg_put_i64(struct hf__pg *s, int64_t value);
 void hf__pg_put_bytes(struct hf__pg *s, const void *bytes, size_t length);
 void hf__pg_put_key(struct hf__pg *s, const struct hf__key *key);
 void hf__pg_put_token(struct hf__pg *s, const struct hf__token *token);
 void hf__pg_put_text(struct hf__pg *s, const char *text);
-void hf__pg_put_schema(struct hf__pg *s); /* the name of the tables' */
+void hf__pg_put_schema(struct hf__pg *s); /* the schema of the tables */
 void hf__pg_put_null(struct hf__pg *s);
-/* One that is an array of n values of that type, each of which follows by
- * hf__pg_item(); bytes of NULL are NULL. */
+/* Begin a parameter that is an array of n values of that type; each of them
+ * follows by hf__pg_item(), where bytes of NULL are an SQL NULL. */
 #define HF__PG_BYTEA 17
 #define HF__PG_INT8  20
 #define HF__PG_TEXT  25
 void hf__pg_put_array(struct hf__pg *s, unsigned type, int n);
 void hf__pg_item(struct hf__pg *s, const void *bytes, size_t length);
 void hf__pg_item_i64(struct hf__pg *s, int64_t value);
-/* The end of what is one commit. */
+/* End the group: its statements are one commit. */
 void hf__pg_end_group(struct hf__pg *s);
 
-/* Send it, its last group ended. HF_OK; HF_ENOMEM, nothing was sent;
- * HF_EUNAVAIL, the connection is dead, and what was sent may be applied. */
+/* End the last group and send the packet. HF_OK; HF_ENOMEM: nothing was sent;
+ * HF_EUNAVAIL: the connection is dead, and what was sent may be applied. */
 HF_MUST_CHECK int hf__pg_send(struct hf__pg *s);
-/* The next statement's reply, into s->reply, as soon as its group is committed
- * or undone. HF_OK, also where it is a refusal; HF_EUNAVAIL: the connection is
- * dead. */
+/* Wait for the next statement's reply, into s->reply; it comes once its group
+ * is committed or undone. HF_OK, also if it is a refusal; HF_EUNAVAIL: the
+ * connection is dead. */
 HF_MUST_CHECK int hf__pg_next(struct hf__pg *s);
-/* All that are left, unseen; the first refusal among them stays. */
+/* Take all replies that are left. s->reply is then the first refusal among
+ * them, or else the last reply. */
 HF_MUST_CHECK int hf__pg_skip(struct hf__pg *s);
-/* Send a packet of one statement, and take its reply. A session that has lost
- * what was prepared, and its settings, is given them again. */
+/* Send a packet of one statement, and take its reply. If the server has
+ * forgotten what was prepared, the statement is sent once more, with the
+ * settings. */
 HF_MUST_CHECK int hf__pg_run(struct hf__pg *s);
-/* The same, where a refusal is a failure, s->t.err told. */
+/* hf__pg_run(), but a refusal is a failure, and s->t.err says why. */
 HF_MUST_CHECK int hf__pg_run_well(struct hf__pg *s);
 
-/* Has the server closed it meanwhile, or been replaced? HF_OK, or HF_EUNAVAIL:
- * nothing was sent, so that nothing is unknown. */
+/* Look, without waiting, whether the server has closed the connection, has
+ * become a standby, or another was promoted. HF_OK, or HF_EUNAVAIL: nothing was
+ * sent, so every result is known. */
 HF_MUST_CHECK int hf__pg_look(struct hf__pg *s);
-/* After hf__pg_send(): until hf__pg_next() has not to wait any more.
+/* Call this after hf__pg_send(): it sleeps until hf__pg_next() need not wait.
  * *ret_has_reply is false at `until`, and when interrupted. */
 HF_MUST_CHECK int hf__pg_await(struct hf__pg *s, hf__time until,
                                bool *ret_has_reply);
@@ -154,9 +164,9 @@ HF_MUST_CHECK int hf__pg_await(struct hf__pg *s, hf__time until,
 /* ---- rows of s->reply: all columns come in binary */
 
 bool hf__pg_is_null(const struct hf__pg *s, int row, int column);
-/* int8, int4, int2 and bool; 0 for NULL. */
+/* The value of an int8, int4, int2 or bool; 0 for NULL. */
 int64_t hf__pg_i64(const struct hf__pg *s, int row, int column);
-/* bytea and text; lent. */
+/* The bytes of a bytea or text, lent by s->reply. */
 const char *hf__pg_bytes(const struct hf__pg *s, int row, int column,
                          size_t *ret_length);
 
