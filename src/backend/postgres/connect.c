@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting to an address, up to the server's yes. What libpq takes from its
- * surroundings, its variables and files, is overridden. Which address is
- * decided elsewhere (target.c). Called by the session's thread.
+ * Connects to one address, until the server lets us in. Variables and files
+ * from which libpq takes settings are overridden. target.c decides which
+ * address. Called by the session's thread.
  */
 #include "src/backend/postgres/auth.h"
 #include "src/backend/postgres/errors.h"
@@ -17,27 +17,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Until more of a message has come. */
+/* Time for more of a message to come. */
 #define PART_MS 5
-/* The oldest server that has all that is asked for. */
+/* The oldest version that has all that the statements need. */
 #define VERSION_LEAST 120000
-/* No file is in it: where the library would look into the user's home. */
+/* A path where no file can be: without one libpq looks into the user's home. */
 #define NO_FILE "/dev/null/none"
 
-/* To connect once. */
+/* One attempt to connect. */
 struct attempt {
     struct hf__pg *s;
     const struct hf__pg_target *t;
     enum hf__pg_asked asked;
-    char answer; /* TLS has begun: the next byte of the server's; 0: none */
-    PostgresPollingStatusType wanted; /* by the library */
-    bool has_answered;                /* at all */
+    char answer; /* the server's next byte while TLS begins; 0: none */
+    PostgresPollingStatusType wanted; /* what libpq waits for */
+    bool has_answered;                /* anything has come */
 };
 
 /* ---- what the library is told */
 
-/* Whatever a variable or a file has set has the library's own default again,
- * if need be none: a list alone can't say that of an option. */
+/* Give each option that a variable or a file has set libpq's own default again,
+ * even if that is empty. A plain list of options can't do so, as an empty value
+ * there counts as not given. */
 static void undo_surroundings(struct hf__text *to)
 {
     PQconninfoOption *all = PQconndefaults();
@@ -68,8 +69,8 @@ static const char *mode_of(const struct hf__pg_target *t)
                                  : "require";
 }
 
-/* Without one, and to verify, the system's authorities; the library has a word
- * for them since 16. */
+/* To verify without ca=, take the system's authorities; libpq has a word for
+ * them since 16. */
 static const char *ca_of(const struct hf__pg_target *t)
 {
     static const char *const files[] = {"/etc/ssl/certs/ca-certificates.crt",
@@ -91,9 +92,10 @@ static const char *ca_of(const struct hf__pg_target *t)
     return NO_FILE;
 }
 
-/* Of two databases the library takes the first for a list of options. In the
- * place of the password are as many stars, until it is asked for; no server is
- * given more than a proof, of it or of who asks for it. */
+/* Given two databases, libpq takes the first for a list of options. The
+ * password is as many stars until the server asks for it. Except with
+ * tls=verify, libpq from 16 on may give a server only a proof of the
+ * password. */
 static PGconn *begin(const struct hf__pg *s, const struct hf__pg_target *t,
                      const char *defaults)
 {
@@ -142,7 +144,7 @@ static PGconn *begin(const struct hf__pg *s, const struct hf__pg_target *t,
 
 /* ---- one attempt */
 
-/* What the server says beside its replies; it is never printed. */
+/* A message of the server's beside its replies; it is never printed. */
 static void hear(void *arg, const PGresult *notice)
 {
     struct hf__pg *s = arg;
@@ -153,7 +155,8 @@ static void hear(void *arg, const PGresult *notice)
     }
 }
 
-/* The SQLSTATE that its words have, as they are asked for. */
+/* Find the SQLSTATE in libpq's message, which has it as the verbosity is set
+ * so. */
 static void read_state(struct hf__pg *s)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -169,7 +172,8 @@ static void read_state(struct hf__pg *s)
     }
 }
 
-/* It answers for TLS: that it has it or not, or by a record of it. */
+/* Is this byte an answer about TLS: that the server has it (S) or not (N), or
+ * the type of a TLS record? */
 static bool is_of_tls(char answer)
 {
     return answer == 'S' || answer == 'N' || (answer >= 20 && answer <= 23);
@@ -197,7 +201,8 @@ static int refused(const struct attempt *a)
                : hf__fail(s->t.err, HF_EUNAVAIL, "%s: %s", a->t->shown, words);
 }
 
-/* Who forks during a call would leave its locks locked in the child. */
+/* Forks are forbidden while libpq runs: a child would inherit its locks
+ * locked. */
 static int start(struct attempt *a)
 {
     struct hf__text defaults = {0};
@@ -238,8 +243,8 @@ static int step(struct attempt *a)
     return r == HF_OK && a->wanted == PGRES_POLLING_FAILED ? refused(a) : r;
 }
 
-/* The same, where the server has said something that is to be looked at; a
- * part of it is waited for. Of a refusal the library reads on by itself. */
+/* step(), but look first at what the server asks, waiting for the rest of a
+ * message. A refusal is left to libpq to read. */
 static int meet(struct attempt *a)
 {
     struct hf__pg *s = a->s;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One operation of any kind on a name in any state: read it whole, let the
- * engine decide, write if nobody has changed it since, else again. Where that
- * fails more than once, those who try wait for one another for a moment;
- * whoever stops in the middle delays them, and keeps nothing locked. Called by
- * the session's thread.
+ * Runs one operation of any kind on a name in any state: read the whole name,
+ * let the engine decide, write if nobody has changed the name since, else try
+ * again. If that fails more than once, the sessions that try take turns by an
+ * advisory lock; one that stops with the turn delays the others, but keeps no
+ * row locked. Called by the session's thread.
  */
 #include "src/backend/postgres/fast_path.h"
 #include "src/backend/table/marks.h"
@@ -12,9 +12,10 @@
 #include "src/base/map.h"
 
 #define ATTEMPTS 8
-/* After so many they come one by one, where the server can see to it. */
+/* After so many attempts sessions take turns, if the server is not behind a
+ * pooler. */
 #define COURTEOUS 2
-/* The key of a name's turn then, and not of those who wait for it. */
+/* Makes the key of this turn differ from that of the turn to wait. */
 #define COURTESY UINT64_C(0x636f757274657379)
 
 static const struct hf__pg_statement show_ticket = {
@@ -51,7 +52,7 @@ static int take_rows(struct hf__pg *s, const PGresult *rows,
     return hf__pg_name_read(rows, key, &s->t.name);
 }
 
-/* is_new: make a record first, if there is none. */
+/* Read the name again. is_new: first insert a record, if there is none. */
 static int read_anew(struct hf__pg *s, const struct hf__key *key, bool is_new,
                      hf_error *err)
 {
@@ -79,12 +80,12 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     int r;
 
     (void)to_change;
-    s->seen = NULL; /* a second time it may be old */
+    s->seen = NULL; /* for a second attempt it may be out of date */
     r = seen != NULL ? take_rows(s, seen, key) : read_anew(s, key, false, err);
     if (r == HF_OK && !s->t.name.name.is_there && op->kind == HF__OP_ACQUIRE) {
         r = read_anew(s, key, true, err);
         if (r == HF_OK && !s->t.name.name.is_there) {
-            r = HF__RACED; /* deleted between two statements */
+            r = HF__RACED; /* deleted between the two statements */
         }
     }
     if (r == HF_OK) {
@@ -103,7 +104,8 @@ static int commit(void *state, const struct hf__op *op, struct hf__name *name,
     return hf__pg_commit(state, op, name);
 }
 
-/* Of no matter to anybody's decision: whom it keeps in the queue is there. */
+/* Refresh the ticket's last-seen time. Nothing depends on the result: its claim
+ * is here to ask again. */
 static void show(void *state, const struct hf__participant *ticket)
 {
     struct hf__pg *s = state;
@@ -132,7 +134,7 @@ static const struct hf__primitives primitives = {
 
 /* ---- one by one */
 
-/* Its answer does not matter. */
+/* Take or give back the turn; a refusal does no harm. */
 static int ask_turn(struct hf__pg *s, const struct hf__pg_statement *statement,
                     const struct hf__key *key)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of SQLSTATEs, or of the first two letters of a class of them: whom
- * each blames, which status it is and what helps. What is not in it is taken
- * for the statement's own fault and told in the server's words. Thread: any.
+ * A table of SQLSTATEs, or of the two letters that begin a class of them: whose
+ * fault each is, its status, and what helps. A state that is not in the table
+ * is the statement's own fault, told in the server's words. Thread: any.
  */
 #include "src/backend/postgres/errors.h"
 
@@ -14,12 +14,12 @@ struct meaning {
     const char *state;
     enum hf__pg_error_class class;
     int status;
-    const char *remedy; /* NULL: the server's words say it */
+    const char *remedy; /* NULL: the server's message is enough */
 };
 
-/* The first that fits. */
+/* The first entry that fits counts. */
 static const struct meaning meanings[] = {
-    /* Undone as a whole. */
+    /* The group was undone; it may succeed soon. */
     {"40001", HF__PG_AGAIN, HF_EUNAVAIL, NULL},
     {"40P01", HF__PG_AGAIN, HF_EUNAVAIL, NULL},
     {"55P03", HF__PG_AGAIN, HF_EUNAVAIL,
@@ -28,11 +28,12 @@ static const struct meaning meanings[] = {
     {"53100", HF__PG_AGAIN, HF_EUNAVAIL, "the server's disk is full"},
     {"53200", HF__PG_AGAIN, HF_EUNAVAIL,
      "raise max_locks_per_transaction, or its memory"},
-    /* What was prepared: gone, there already, or of a table as it was. */
+    /* A prepared statement is unknown, exists already, or its table has
+     * changed. */
     {"26000", HF__PG_UNKNOWN_PREPARED, HF_EUNAVAIL, NULL},
     {"42P05", HF__PG_UNKNOWN_PREPARED, HF_EUNAVAIL, NULL},
     {"0A000", HF__PG_UNKNOWN_PREPARED, HF_EUNAVAIL, NULL},
-    /* Who we are. */
+    /* User and rights. */
     {"28P01", HF__PG_SERVER, HF_EAUTH, "check user and password"},
     {"28", HF__PG_SERVER, HF_EAUTH, "see the server's pg_hba.conf"},
     {"42501", HF__PG_SERVER, HF_EAUTH,
@@ -50,20 +51,21 @@ static const struct meaning meanings[] = {
     {"XX002", HF__PG_SERVER, HF_EPROTO, NULL},
     {"53300", HF__PG_SERVER, HF_EUNAVAIL, "raise max_connections"},
     {"53", HF__PG_SERVER, HF_EUNAVAIL, NULL},
-    /* Not the primary, or not any more: the next session looks anew. */
+    /* The server is not the primary, or no longer: the next session looks for
+     * it. */
     {"25006", HF__PG_SESSION, HF_EUNAVAIL, "the server is read-only"},
     {"25", HF__PG_SESSION, HF_EUNAVAIL, NULL},
-    /* Ended from outside. */
+    /* The connection or the statement was ended from outside. */
     {"08", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"40", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"57", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"58", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"XX", HF__PG_SESSION, HF_EUNAVAIL, NULL},
-    /* Whatever else. */
+    /* Anything else. */
     {"", HF__PG_STATEMENT, HF_EPROTO, NULL},
 };
 
-/* Without a state it is the connection that has failed. */
+/* No SQLSTATE means that the connection has failed. */
 static const struct meaning *meaning_of(const char *state)
 {
     const struct meaning *m = meanings;
@@ -85,8 +87,8 @@ enum hf__pg_error_class hf__pg_error_class(const struct hf__pg *s)
     return hf__pg_error_class_of(s->reply.sqlstate);
 }
 
-/* The message itself, or, where there is none, the first line of what the
- * library says. */
+/* Take the message of the reply, or, if there is none, the first line of
+ * libpq's. */
 void hf__pg_words(const struct hf__pg *s, char *to, size_t size)
 {
     const char *text =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements of the fast path. Each condition is judged by the server in
- * the statement that writes, so that nothing can come in between. Rows are
- * found by their primary key, and locked in its order: two batches that
- * overlap wait for each other, and never in a circle. A statement that waited
- * for a row has an old clock, which must not shorten what a later one gave.
- * Called by the session's thread.
+ * The statements of the fast path. The server checks each condition in the
+ * statement that writes, so that nothing can come in between. Rows are found by
+ * their primary key, and locked in its order: two batches that overlap may wait
+ * for each other, but never in a circle. A statement that waited for a row has
+ * an old clock, which must not shorten a lease that a later one gave. Called by
+ * the session's thread.
  */
 #include "src/backend/postgres/fast_path.h"
 
@@ -17,8 +17,8 @@
 
 /* ---- words: v, what differs from operation to operation, and the clock */
 
-/* Arrays that are sorted by key already. Only the first is taken apart: each
- * more would be a list of its own to the server. */
+/* The arrays are sorted by key. Only the first one is unnested, the others are
+ * indexed: for the server each unnested one would be another list to join. */
 #define OF(items)                                                              \
     "(SELECT k," items                                                         \
     " FROM unnest($1::bytea[]) WITH ORDINALITY u(k,i)) v," HF__PG_CLOCK
@@ -34,11 +34,11 @@
        "($10::bigint[])[i] AS pid,($11::text[])[i] AS thread,"                 \
        "($12::text[])[i] AS note")
 
-/* Were it an equality, the planner would rather read a small table and look for
- * each row in the list, and would keep that plan while the table grows. */
+/* This is not an equality, for then the planner would read a small table whole,
+ * look for each row in the list, and keep that plan while the table grows. */
 #define IS_V "x.name_key>=v.k AND x.name_key<=v.k"
 
-/* Of the row x. */
+/* Prolongs the lease of row x. */
 #define PROLONG                                                                \
     "expires=CASE WHEN n>=x.changed_at THEN n+v.lease "                        \
     "ELSE greatest(x.expires,n+v.lease) END,"                                  \
@@ -50,8 +50,8 @@ static const char renew[] =
     " WHERE " IS_V " AND x.token=v.t AND x.expires>n"
     " RETURNING x.name_key,x.fence,-1::bigint";
 
-/* Of a grant beside others also the name's record is changed: whoever found
- * that it was over has to look again. */
+/* For a grant beside others the name's record changes too, so that a session
+ * which found that grant over has to read again. */
 #define CHANGE_RECORD                                                          \
     "WITH u AS (UPDATE holdfast_lock x SET revision=x.revision+1"
 #define OF_CROWD " WHERE " IS_V " AND x.crowd&1=1 RETURNING v.*,n) "
@@ -69,16 +69,18 @@ static const char release[] =
     " AND x.token=v.t"
     " RETURNING x.name_key,x.fence,-1::bigint";
 
-/* That nobody is beside any more is for the next who looks to find: this
- * statement does not see who came while it waited. */
+/* The column crowd stays as it is, though the last grant beside others may be
+ * gone: this statement does not see grants that came while it waited. The next
+ * session that reads the name sees to it. */
 static const char release_one_of_several[] = CHANGE_RECORD
     ",changed_at=greatest(x.changed_at,n) FROM " GIVEN_BACK OF_CROWD
     "DELETE FROM holdfast_beside x USING u v"
     " WHERE " IS_V " AND x.token=v.t AND x.ended=0"
     " RETURNING x.name_key,x.fence,-1::bigint";
 
-/* The column detached tells besides, by a 2, that nobody had given it back. A
- * wake lock is taken once the row is locked, and before anybody sees it. */
+/* Bit 1 of the column detached tells RETURNING that the last grant was not
+ * given back. The wake lock is taken once the row is locked, and before anybody
+ * sees the grant. */
 #define TAKE                                                                   \
     "UPDATE holdfast_lock x SET revision=x.revision+1,token=v.t,"              \
     "fence=greatest(x.fence+1,n),acquired_at=n,expires=n+v.lease,"             \
@@ -98,8 +100,9 @@ static const char handover[] =
 static const char acquire[] =
     TAKE " AND greatest(x.expires,x.keep_until)<=n" RETURNING_TAKEN;
 
-/* Its revisions begin where those of a record of before, which was deleted, are
- * not: nobody takes it for that one, nor its tickets. */
+/* Revisions of a new record begin at the clock, so that they differ from those
+ * of a deleted record of that name: no session takes one for the other, nor its
+ * tickets. */
 static const struct hf__pg_statement make = {
     HF__PG_MAKE,
     "INSERT INTO holdfast_lock(name_key,revision) SELECT k,n FROM "
@@ -109,16 +112,16 @@ static const struct hf__pg_statement make = {
 
 enum field {
     END,
-    KEY, /* bytes */
+    KEY, /* bytes from here on */
     TOKEN,
     NEW_TOKEN,
-    BELL, /* numbers */
+    BELL, /* numbers from here on */
     LEASE,
     KEEP,
     DETACHED,
     REOPENS,
     PID,
-    LABEL, /* texts */
+    LABEL, /* texts from here on */
     HOST,
     THREAD,
     NOTE
@@ -152,7 +155,8 @@ static const struct hf__token *taker(const struct hf__op *op)
     return op->kind == HF__OP_HANDOVER ? &op->next_token : &op->token;
 }
 
-/* Nobody would drop the wake lock of a grant that outlives its session. */
+/* A detached grant has no wake lock: after its session nobody would release
+ * it. */
 static int64_t take_wake_lock(struct hf__pg *s, const struct hf__op *op)
 {
     return op->is_detached ? 0 : hf__pg_wake_lock_take(s, taker(op));
@@ -263,7 +267,7 @@ int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
         s->t.lost = hf__pg_refusal(s, s->t.err);
     }
     if (strcmp(s->reply.sqlstate, "55P03") == 0 && !s->hurries) {
-        return r; /* it was waited for */
+        return r; /* it was waited for long enough */
     }
     return class == HF__PG_AGAIN || class == HF__PG_UNKNOWN_PREPARED ? HF__AGAIN
                                                                      : r;
@@ -297,7 +301,7 @@ static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
     }
 }
 
-/* Those that were not done have no wake lock either. */
+/* Operations that were not applied took no wake lock either. */
 static void leave(struct hf__pg *s, const struct hf__pg_unit *u)
 {
     for (int i = 0; i < u->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hearing of breaks: the server tells all who listen in the database, and what
- * was broken while nobody did is read once. The tag is no secret, and nothing
- * here is believed: who hears a tag of its own asks. Called by the session's
- * thread.
+ * listen(): hears of breaks. The server notifies all sessions of the database
+ * that listen; tokens that were broken before are read once. The tag is no
+ * secret, and is only a hint: the holder that it names asks the server. Called
+ * by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/target.h"
@@ -17,7 +17,8 @@
 
 static const struct hf__pg_statement begin = {HF__PG_UNPREPARED,
                                               "LISTEN " CHANNEL};
-/* Each is there until its name is had again, or its holder has heard of it. */
+/* A broken token stays until its name is granted again, or its holder has
+ * learnt of it. */
 static const struct hf__pg_statement read_broken = {
     HF__PG_UNPREPARED,
     "SELECT broken_token FROM holdfast_lock WHERE broken_token<>'' "
@@ -35,8 +36,9 @@ static void tell(struct listener *listener, uint64_t tag)
     listener->has_heard = true;
 }
 
-/* From then on; only then what was broken before, for between the two none may
- * be missed. What can't be read is a hint the less. */
+/* Listen first, and only then read what was broken before, so that none in
+ * between is missed. A token that makes no sense is skipped: it is only a
+ * hint. */
 static int start(struct hf__pg *s, struct listener *listener)
 {
     int r;
@@ -64,7 +66,7 @@ static int start(struct hf__pg *s, struct listener *listener)
     return r;
 }
 
-/* Those that have come. */
+/* Pass on the notifications that have come. */
 static void hear(struct hf__pg *s, struct listener *listener)
 {
     PGnotify *n;
@@ -86,7 +88,8 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
 
     hf__table_begin(&s->t, deadline, err);
     if (s->server.is_pooled) {
-        hf__table_rest(&s->t, deadline); /* it would be told to somebody else */
+        hf__table_rest(
+            &s->t, deadline); /* a pooler's other client would be notified */
         return HF_OK;
     }
     r = hf__pg_target_check(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading names. One statement, because each has a view of its own of what
- * is committed: from two of them a name could seem to have a holder of before
- * and one of after. Called by the session's thread.
+ * Reads names, by one statement for all tables, because each statement has its
+ * own snapshot: by two of them a name could seem to have both an old holder and
+ * a new one. Called by the session's thread.
  */
 #include "src/backend/postgres/postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Columns of the three tables, laid on each other: HF__PG_NAMES. */
+/* Columns of the rows of HF__PG_NAMES; tables share some of them. */
 enum column {
     PART,
     KEY,
@@ -29,7 +29,7 @@ enum column {
     PID,
     THREAD,
     NOTE,
-    CHANGED /* of a record */
+    CHANGED /* of a record only */
 };
 
 static const struct hf__pg_statement look = {
@@ -151,7 +151,8 @@ static bool has_crowd(const PGresult *rows)
     return false;
 }
 
-/* Nothing is beside a name that has no record. */
+/* Only names with a record can have other rows, so asking for those is
+ * enough. */
 int hf__pg_look_closer(struct hf__pg *s)
 {
     PGresult *rows = s->reply.rows;
@@ -164,7 +165,7 @@ int hf__pg_look_closer(struct hf__pg *s)
     if (!s->sees_others || !s->has_glanced) {
         return HF_OK;
     }
-    s->reply.rows = NULL; /* it has the keys */
+    s->reply.rows = NULL; /* kept, for the keys are in it */
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &look);
     hf__pg_put_array(s, HF__PG_BYTEA, PQntuples(rows));

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store postgres://. Here a session is opened, closed and interrupted, and
- * ends the one that died before it; see postgres.h for where the rest is.
- * Called as backend.h says.
+ * The store postgres://: opens, closes and interrupts a session, and ends the
+ * one that died before it. postgres.h says where the rest is. Called as
+ * backend.h says.
  */
 #include "src/backend/postgres/postgres.h"
 
 #include "src/backend/postgres/target.h"
 
-/* As long as a statement takes at most, and a second. */
+/* The longest that a statement takes, and a second. */
 #define STALE_MS 6000
-/* A session that was ended goes at once, or when its disk lets it. */
+/* A terminated session goes at once, unless it waits for its disk. */
 #define ENDS_MS 1000
 
-/* Each session has a mark of its own, a random number, in its name as the
- * server lists it. A row for each that is still there. Its user is who logged
- * in: what it does may be done by another role (ALTER ROLE ... SET role). */
+/* Each session has a random number, its mark, in its application_name. This
+ * gives a row for each session of the mark that is still there. It asks for
+ * session_user, the user who logged in, as a session may act in another role
+ * (ALTER ROLE ... SET role). */
 static const struct hf__pg_statement terminate = {
     0, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
        "WHERE application_name='holdfast.'||lpad(to_hex($1),16,'0') "
@@ -53,7 +54,8 @@ static int open_session(void *state, const struct hf__url *url,
     r = hf__pg_wire_init(s);
     r = r == HF_OK ? hf__pg_target_connect(s, url, allow) : r;
     s->t.wait_ops = &hf__pg_wait_ops;
-    s->t.has_wake_locks = !s->server.is_pooled; /* else they may be another's */
+    s->t.has_wake_locks =
+        !s->server.is_pooled; /* a pooler would give them to others */
     s->t.server_id = s->server.server_id;
     s->t.mark = s->server.mark;
     r = r == HF_OK ? hf__stale_end(&s->t, end_marked) : r;

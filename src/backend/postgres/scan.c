@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list() and gc(): the names of a prefix are read chunk by chunk, by key, and
- * the engine judges each. What it finds idle is deleted if it is still as it
- * was read, each in a commit of its own that waits for nobody: not for a row
- * that somebody keeps locked, nor for the disk, for a deletion that a crash
- * undoes does no harm. Called by the session's thread.
+ * list() and gc(): reads the names of a prefix chunk by chunk, by key, and the
+ * engine judges each. An idle name is deleted if it is still as it was read,
+ * each in its own commit, which waits neither for a locked row nor for the
+ * disk: a deletion that a crash undoes does no harm. Called by the session's
+ * thread.
  */
 #include "src/backend/table/scan.h"
 
@@ -28,7 +28,7 @@ static const struct hf__pg_statement names = {
                  "name_key>=$1 AND name_key<$2 AND length(name_key)<=$3 "
                  "ORDER BY name_key LIMIT " CHUNK_TEXT ")") " ORDER BY 2,1"};
 
-/* No byte of UTF-8 is as high as the one that ends the range. */
+/* UTF-8 never has the byte 0xff, which ends the range. */
 static void put_range(struct hf__pg *s, const struct hf__key *prefix,
                       const char *at, size_t length)
 {
@@ -49,13 +49,13 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     struct hf__table_scan v = {.next = hf__pg_name_next, .rows = &rows};
     int r;
 
-    (void)err; /* that of the session */
+    (void)err; /* s->t.err is the same */
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &names);
     put_range(s, scan->prefix, scan->at, scan->length);
     r = hf__pg_run_well(s);
     rows.rows = s->reply.rows;
-    s->reply.rows = NULL; /* what is forgotten has a reply of its own */
+    s->reply.rows = NULL; /* forget() has replies of its own */
     r = r == HF_OK ? hf__table_scan_tell(&s->t, &v, scan) : r;
     PQclear(rows.rows);
     return r;
@@ -63,10 +63,10 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
 
 /* ---- forgetting */
 
-/* $1 key, $2 revision, $3 fence. Whoever changes what a name has changes its
- * row, so the others are as they were read if that one is. A fence goes on from
- * the clock once its row is gone: that of a statement which sees the row that
- * was made then, and is later than the deletion. */
+/* $1 key, $2 revision, $3 fence. Each change of a name changes its record, so
+ * if that is as it was read, so are the other rows. Once the record is gone,
+ * fences go on from the clock, which is safe: a statement that sees the new
+ * record has a clock later than the deletion. */
 static const struct hf__pg_statement delete = {
     HF__PG_FORGET,
     "WITH l AS MATERIALIZED (SELECT FROM holdfast_lock WHERE name_key=$1 "
@@ -87,7 +87,8 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
 
     (void)idle_us;
     if (name->fence >= (uint64_t)name->now_us) {
-        return HF__RACED; /* the clock has to be past it */
+        return HF__RACED; /* else the next fence, from the clock, could be lower
+                           */
     }
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &delete);
@@ -107,7 +108,7 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
 
 /* ---- cells */
 
-/* $1 to $3 as above, $4 how long nobody wants to replace it: see
+/* $1 to $3 as above, $4 for how long nobody wants to replace it: see
  * hf__cell_is_idle(). */
 static const struct hf__pg_statement sweep = {
     HF__PG_UNPREPARED,
@@ -122,7 +123,7 @@ static const struct hf__pg_statement sweep = {
     "SELECT (SELECT count(*) FROM d),(SELECT count(*) FROM k),"
     "(SELECT name_key FROM k ORDER BY 1 DESC LIMIT 1)," UNTOLD};
 
-/* Refused, as this user has nothing to do with cells: he uses locks alone. */
+/* The refusal means that this user has no cells, only locks. */
 static bool is_strange(const struct hf__pg *s)
 {
     return strcmp(s->reply.sqlstate, "42P01") == 0 ||

@@ -2,13 +2,13 @@
 /*
  * The tables, in the schema of the session. holdfast_lock has one row for each
  * name ever locked, kept for its fence; holdfast_beside has the grants that
- * stand beside others, holdfast_ticket those who wait in the queue;
- * holdfast_cell, which is made by whoever is the first to use cells, one row
- * for each. Times are microseconds since 1970 by the server's clock. There is
- * no second index, so that a change of a row stays in its page, which is kept
- * half empty for that. Each column is said once, and both the statement that
- * makes a table and the look at one that is there follow from it. Called by the
- * session's thread when it opens, or first has to do with a cell.
+ * stand beside others, holdfast_ticket the waiters in the queue; holdfast_cell
+ * has a row for each cell, and is made by the first session that uses cells.
+ * Times are microseconds since 1970 by the server's clock. There is no second
+ * index, so that a changed row stays in its page, which is kept half empty for
+ * that. One list of columns gives both the statement that makes a table and the
+ * check of an existing one. Called by the session's thread when it opens, or
+ * first uses a cell.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/base/error.h"
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* X(table, column, type, rest of what SQL says of it) */
+/* X(table, column, type, the rest of its definition) */
 #define NUMBER "bigint", " NOT NULL DEFAULT 0"
 #define BYTES  "bytea", " NOT NULL DEFAULT ''"
 #define WORDS  "text", " NOT NULL DEFAULT ''"
@@ -89,7 +89,7 @@
 
 static const struct hf__pg_statement create[] = {
     {0, CREATE_LOCK}, {0, CREATE_BESIDE}, {0, CREATE_TICKET}, {0, CREATE_CELL}};
-#define CELLS_AT 3 /* in it, to the end */
+#define CELLS_AT 3 /* from here on */
 
 const char *hf__pg_ddl(const struct hf__url *url)
 {
@@ -108,12 +108,12 @@ enum found {
     NO_SCHEMA,
     NO_TABLE,
     IS_UNLOGGED,
-    IS_HARMFUL /* it is not as it must be, in words */
+    IS_HARMFUL /* it is not as it must be; the row says why */
 };
 
-/* One row for each fault: enum found, table, words. By the catalogs alone, so
- * that nobody who has locked a table is waited for (pg_get_expr() would). A
- * column more that takes any row is somebody's own affair. */
+/* Gives one row for each fault: enum found, table, text. It reads only the
+ * catalogs, so that it waits for nobody who has locked a table (pg_get_expr()
+ * would). An additional column is allowed if it does not refuse our rows. */
 #define AS_ROW(...) AS_ROW_(__VA_ARGS__)
 #define AS_ROW_(table, column, type, rest)                                     \
     ",('" #table "','" #column "','" type "',$$" rest "$$)"
@@ -158,7 +158,7 @@ static const struct hf__pg_statement look_locks = {
 static const struct hf__pg_statement look_cells = {
     0, LOOK("('holdfast_cell','name_key')", CELL(AS_ROW))};
 
-/* The library ends what it gives by a NUL. */
+/* libpq ends values by a NUL. */
 static int refuse(const struct hf__pg *s, int row)
 {
     size_t length;
@@ -170,7 +170,8 @@ static int refuse(const struct hf__pg *s, int row)
                     hf__pg_bytes(s, row, 2, &length));
 }
 
-/* HF_OK, also of a refusal; *ret_is_missing: a table is. */
+/* Check the tables. HF_OK, also if the server refuses; *ret_is_missing: a table
+ * is missing. */
 static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
 {
     int r;
@@ -202,7 +203,7 @@ static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
     return r;
 }
 
-/* All of them or none. HF_OK, also of a refusal. */
+/* Make all tables or none. HF_OK, also if the server refuses. */
 static int make(struct hf__pg *s, bool of_cells)
 {
     int end = (int)(sizeof create / sizeof *create);
@@ -218,7 +219,7 @@ static int make(struct hf__pg *s, bool of_cells)
     return r == HF_OK ? hf__pg_skip(s) : r;
 }
 
-/* Another may have made the same at the same time. */
+/* Another session may be making the same tables. */
 static bool may_go_well_soon(const struct hf__pg *s)
 {
     return hf__pg_error_class(s) == HF__PG_AGAIN ||

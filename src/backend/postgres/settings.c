@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Setting up a session and looking at its server: a round trip, and one more
- * where the URL names no schema. The settings are one statement, which the wire
- * sends before the first group, and again where they may be gone. All names in
- * it are whole, for whose search_path it meets is not known. Called by the
+ * Sets up a session and looks at its server: one round trip, and one more if
+ * the URL names no schema. The settings are one statement, which wire.c sends
+ * before the first group, and again where they may be lost. Names in it are
+ * qualified, as the search_path at that time is unknown. Called by the
  * session's thread when it opens.
  */
 #include "src/backend/postgres/errors.h"
@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those that the server has. Functions and operators are its own alone: whoever
- * may make some beside the tables would else run what he likes as our user.
- * Plans are by index and nested loop only: so rows
- * are locked in the order of their keys. A client that is gone is found while
- * it waits, where the server's system can tell. */
+/* Sets those of the settings that the server has. search_path finds only the
+ * server's own functions and operators: a user who may make some beside the
+ * tables could else run code as our user. Plans use index and nested loop only,
+ * so that rows are locked in the order of their keys. The server notices a lost
+ * client while a statement waits, where its system can. */
 static const char settings[] =
     "SELECT pg_catalog.count(pg_catalog.set_config(v.n,v.v,$1)) FROM(VALUES"
     "('search_path','pg_catalog, pg_temp'),"
@@ -38,7 +38,8 @@ static const char settings[] =
     "('enable_nestloop','on'),('enable_indexscan','on'))v(n,v)"
     "WHERE pg_catalog.current_setting(v.n,true) IS NOT NULL";
 
-/* What others have set in a connection that is shared does not count. */
+/* The value that resets search_path counts, not what others have set on a
+ * shared connection. */
 static const struct hf__pg_statement ask_schema = {
     0, "SELECT CASE WHEN pg_catalog.set_config('search_path',(SELECT reset_val "
        "FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=)"
@@ -58,8 +59,8 @@ enum {
     DATABASE
 };
 
-/* Of a standby the timeline is the one of its last checkpoint: it may be
- * on a higher one. */
+/* A standby gives the timeline of its last checkpoint; it may be on a higher
+ * one. */
 static const struct hf__pg_statement look = {
     0, "SELECT pg_backend_pid(),pg_is_in_recovery(),"
        "(extract(epoch FROM pg_postmaster_start_time())*1000000)::bigint,"
@@ -77,7 +78,7 @@ static const struct hf__pg_statement look = {
 
 /* ---- the schema */
 
-/* said: by the URL; NULL: nothing was. (The library ends a name by a NUL.) */
+/* said: the schema in the URL, or NULL. (libpq ends a name by a NUL.) */
 static int take_schema(struct hf__pg *s, const char *said)
 {
     const char *name = said;
@@ -116,8 +117,8 @@ static bool is(const struct hf__pg *s, int column)
     return hf__pg_i64(s, 0, column) != 0;
 }
 
-/* Two servers that are not one differ in it, and so does one that was started
- * anew, or promoted. */
+/* A hash that differs between two servers, and after a restart or a
+ * promotion. */
 static uint64_t server_id_of(const struct hf__pg *s)
 {
     char text[64];
@@ -139,7 +140,7 @@ static uint64_t schema_of(const struct hf__pg *s)
     return hf__hash(text, (size_t)n);
 }
 
-/* What a standby was not waited for, a failover forgets. */
+/* Commits that wait for no standby may be lost at a failover: grade C. */
 static char grade_of(const struct hf__pg *s)
 {
     if (!is(s, IS_DURABLE)) {
@@ -190,7 +191,8 @@ static int judge(struct hf__pg *s)
     return HF_OK;
 }
 
-/* Until it is known whose the connection is, nothing stays set there. */
+/* Until we know whether the connection is a pooler's, nothing stays set on
+ * it. */
 int hf__pg_settle(struct hf__pg *s, const struct hf__pg_target *t,
                   const char *allow)
 {
@@ -199,7 +201,7 @@ int hf__pg_settle(struct hf__pg *s, const struct hf__pg_target *t,
     s->server.is_pooled = true;
     s->server.is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
     r = take_schema(s, t->schema);
-    /* Also for another host's session, which may be the one. */
+    /* Set it even on failure: another host's session may be chosen. */
     s->wire.settings = settings;
     if (r != HF_OK) {
         return r;

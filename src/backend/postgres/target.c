@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a URL to a session. All that the URL says is judged first; several hosts
- * are one server and its standbys. Each is looked at, with its share of the
- * time, for the first that takes writes may be a primary that was replaced, and
- * has come back: its timeline is lower. Of what would grant the same lock twice
- * none is taken. Names are looked up here, for libpq would block; a host's
+ * Goes from a URL to a session. All that the URL says is checked first. Several
+ * hosts are one server and its standbys. Each is looked at, with its share of
+ * the time: the first one that takes writes may be an old primary, replaced,
+ * that came back; its timeline is lower. If two hosts could both grant the same
+ * lock, none is taken. Names are looked up here, as libpq would block. A host's
  * addresses are tried one after another up to the first that takes writes, and
- * one that does not answer at all leaves the next ones time. Called by the
+ * one that does not answer leaves time for the next ones. Called by the
  * session's thread when it opens.
  */
 #include "src/backend/postgres/target.h"
@@ -22,9 +22,9 @@
 #include <string.h>
 
 #define PORT 5432
-/* What a host has if another was found that takes writes. */
+/* Time for a host once another was found that takes writes. */
 #define OTHER_MS 500
-/* What an address has to answer at all, if there is another one. */
+/* Time for an address to answer at all, if there is another one. */
 #define ADDRESS_MS 1000
 
 const char *const hf__pg_options[] = {
@@ -59,19 +59,19 @@ static int check(const struct hf__url *url, hf_error *err)
 
 /* ---- the hosts */
 
-/* The best one so far, and what is known of the others. */
+/* The best host so far, and what is known of the others. */
 struct choice {
     PGconn *handle; /* NULL: none takes writes */
     struct hf__pg_server server;
     char schema[HF__PG_NAME];
     struct hf__server_info server_info;
-    uint64_t system;  /* of all of them; 0: none has answered */
-    uint32_t highest; /* timeline of a standby */
+    uint64_t system;  /* of all hosts; 0: none has answered */
+    uint32_t highest; /* highest timeline of a standby */
     bool is_conflict; /* two of them contradict each other */
-    bool is_past;     /* the last one was the primary, and is no more */
+    bool is_past;     /* the last one is an old primary */
 };
 
-/* The session's connection and the best one change places. */
+/* Exchange the session's connection for the best one. */
 static void swap(struct hf__pg *s, struct choice *c)
 {
     struct choice best = *c;
@@ -87,8 +87,8 @@ static void swap(struct hf__pg *s, struct choice *c)
     s->t.head.server_info = best.server_info;
 }
 
-/* Of the host that has answered. Where none before it takes writes, c->server
- * is all zero, and its timeline the lowest. */
+/* Weigh the host that has answered. If none before it takes writes, c->server
+ * is all zero, so its timeline is the lowest. */
 static int meet(struct hf__pg *s, struct choice *c)
 {
     const struct hf__pg_server *v = &s->server;
@@ -115,7 +115,7 @@ static int meet(struct hf__pg *s, struct choice *c)
     return HF_OK;
 }
 
-/* That highest timeline has begun of what the server is of. */
+/* Refuse the server if its system has begun a higher timeline. */
 static int judge(struct hf__pg *s, uint32_t highest)
 {
     return s->server.timeline < highest
@@ -192,8 +192,8 @@ static hf__time share_of(const struct hf__pg *s, const struct choice *c,
                              : hf__earlier(until, hf__after_ms(now, OTHER_MS));
 }
 
-/* What is said of a host that was passed by is no matter, if another is fit;
- * else what needs help rather than time. */
+/* Look at all hosts. An error of one does not matter if another will do; else
+ * the error that is told is one that needs help rather than time. */
 static int look_at_all(struct hf__pg *s, const struct hf__url *url,
                        const struct hf__pg_target *t, const char *allow,
                        struct choice *c)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The highest timeline of each system that this process has met: a server of a
- * lower one is the primary no more, whatever it answers. Called by any thread.
+ * Remembers the highest timeline of each system that this process has met: a
+ * server of a lower one is no longer the primary, whatever it answers. Called
+ * by any thread.
  */
 #include "src/backend/postgres/target.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
-/* Systems that a process remembers. */
+/* The most systems that a process remembers. */
 #define SYSTEMS_MAX 16
 
 static struct hf__process_mutex seen_mutex;
@@ -16,7 +17,7 @@ static struct {
     uint32_t timeline;
 } seen[SYSTEMS_MAX];
 
-/* With the mutex locked; NULL: nothing is known of it. */
+/* Call this with the mutex locked. NULL: the system is unknown. */
 static uint32_t *remembered(uint64_t system)
 {
     for (int i = 0; i < SYSTEMS_MAX; i++) {

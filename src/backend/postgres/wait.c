@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What src/backend/table/wait.h asks for, as SQL: wake locks and turns are
- * advisory locks. A question is a group of its own, whose reply comes when it
- * does, the others at once: they look at the rows, so that nothing is missed
- * between an answer and the next question. Called by the session's thread.
+ * The operations of src/backend/table/wait.h as SQL: wake locks and turns are
+ * advisory locks. A question is a group of its own, whose reply may take long;
+ * the other groups are answered right after it. They read the rows, so that no
+ * change between an answer and the next question is missed. Called by the
+ * session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/base/map.h"
@@ -11,12 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A grant may have no wake lock: a session takes so many only. */
+/* A grant may have no wake lock, for a session has only so many. */
 #define LOOK_MS 100
-/* So long may say nothing who is in a queue. */
+/* The server drops a waiting session that sends nothing for so long. */
 #define HURRY_MS 1000
 
-/* Columns go from left to right. What is had is kept, if $3 is not 0. */
+/* Columns are computed from left to right. The lock is kept if $3 is not 0. */
 static const struct hf__pg_statement question = {
     HF__PG_QUESTION,
     "SELECT was_free,set_config('lock_timeout',$2::text,true),CASE WHEN "
@@ -24,8 +25,8 @@ static const struct hf__pg_statement question = {
     "CASE WHEN $3::bigint=0 THEN pg_advisory_unlock($1::bigint) END "
     "FROM (SELECT pg_try_advisory_lock($1::bigint) AS was_free OFFSET 0) q"};
 
-/* What is let go of (0: nothing); then the server waits for the session for so
- * long, if it is one that can be told. */
+/* $1 is the lock to release (0: none); $2 is how long the server may wait for
+ * the session from then on, if it has that setting. */
 static const struct hf__pg_statement patience = {
     HF__PG_PATIENCE,
     "SELECT CASE WHEN $1::bigint<>0 THEN pg_advisory_unlock($1::bigint) END,"
@@ -85,7 +86,7 @@ static void ask_question(struct hf__pg *s, const struct hf__wait_state *p,
 {
     hf__pg_ask(s, &question);
     hf__pg_put_i64(s, lock_of(s, p, q));
-    put_ms(s, ms < 1 ? 1 : ms); /* 0 would be no limit */
+    put_ms(s, ms < 1 ? 1 : ms); /* 0 would mean no limit */
     hf__pg_put_i64(s, q != HF__ASK_WAKE_LOCK);
     hf__pg_end_group(s);
     if (!p->is_short) {
@@ -112,7 +113,7 @@ static int await(void *state, hf__time until, bool *ret_has_reply)
     return hf__pg_await(state, until, ret_has_reply);
 }
 
-/* HF_OK, or what the refusal in s->reply is for the session. */
+/* HF_OK, or the status of the refusal in s->reply. */
 static int judge(struct hf__pg *s, int r)
 {
     return r == HF_OK && s->reply.sqlstate[0] != '\0'
@@ -125,8 +126,9 @@ static bool is_refused_by(const struct hf__pg *s, const char *sqlstate)
     return strcmp(s->reply.sqlstate, sqlstate) == 0;
 }
 
-/* Not in time; or who waits in a circle is refused: what he waits for rings
- * nobody. Of any other refusal it is not known whether the lock was taken. */
+/* 55P03: the lock was not to be had in time. 40P01: this session waits in a
+ * circle, so that the one it waits for wakes nobody; that counts as had. Any
+ * other refusal leaves unknown whether the lock was taken. */
 static int take_answer(struct hf__pg *s, enum hf__question q,
                        struct hf__answer *ret_answer)
 {
@@ -171,7 +173,7 @@ static int dead(void *state)
 
 /* ---- that tickets are wanted still */
 
-/* Of all that are in the queue, a group of its own. */
+/* Refresh the last-seen time of all tickets, by a group of its own. */
 static void ask_seen(struct hf__pg *s, struct hf__watch *const w[], int n)
 {
     int count = 0;
@@ -194,9 +196,9 @@ static void ask_seen(struct hf__pg *s, struct hf__watch *const w[], int n)
     hf__pg_end_group(s);
 }
 
-/* The wake lock shows that it waits in the queue until its stamp does: so it
- * goes last. The stamp may wait for a row that others have locked, and in
- * vain. */
+/* The ticket's wake lock shows that its claim waits until the fresh time stamp
+ * does, so it is released last. The stamp may wait for a locked row, and
+ * fail. */
 static int leave(void *state, struct hf__wait_state *p)
 {
     struct hf__pg *s = state;
@@ -215,7 +217,7 @@ static int leave(void *state, struct hf__wait_state *p)
     r = hf__pg_send(s);
     r = r == HF_OK && p->has_own_wake_lock ? hf__pg_next(s) : r;
     r = r == HF_OK ? hf__pg_next(s) : r;
-    /* Alive it would keep the lock. */
+    /* A living session would keep the lock. */
     return r == HF_OK && s->reply.is_refused ? dead(s) : r;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wake locks: advisory locks of the server, by which waiters are woken. A
- * holder's session has the wake lock of its token from before anybody sees the
- * row until after it was freed; who waits for that token asks for its wake
- * lock. They are hints and never the lock itself. Called by the session's
- * thread.
+ * Wake locks: advisory locks of the server that wake waiters. A holder's
+ * session has the wake lock of its token from before anybody can see the grant
+ * until after it is given back; a session that waits for that grant asks for
+ * the same lock. Wake locks are hints and never the lock itself. Called by the
+ * session's thread.
  */
 #include "src/backend/postgres/fast_path.h"
 
@@ -15,7 +15,7 @@ static const struct hf__pg_statement silence = {
 static const struct hf__pg_statement silence_all = {
     HF__PG_UNPREPARED, "SELECT pg_advisory_unlock_all()"};
 
-/* Half of the token tells it apart, and the other half stays secret. */
+/* Half of the token identifies it, and the other half stays secret. */
 int64_t hf__pg_wake_lock_of(const struct hf__token *token)
 {
     uint64_t half = 0;
@@ -26,7 +26,7 @@ int64_t hf__pg_wake_lock_of(const struct hf__token *token)
     return (int64_t)half;
 }
 
-/* −1: it is not there. */
+/* Gives the index of that wake lock; −1: it is not there. */
 static int find_wake_lock(const struct hf__pg *s, uint64_t wake_lock)
 {
     int at = HF__PG_WAKE_LOCKS - 1;
@@ -99,7 +99,7 @@ int hf__pg_fast_forget_wake_locks(struct hf__pg *s,
     return count;
 }
 
-/* What it answers does not matter. */
+/* Send the packet; a refusal does not matter. */
 static void run(struct hf__pg *s)
 {
     int r = hf__pg_run(s);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Driving libpq. Groups of statements go out in its pipeline, each with a Sync
- * of its own, by which the server commits it; what it says of a statement is
- * told once the group is committed, for until then it may still be undone. A
- * session whose settings are gone, or which may be on another connection each
- * time, has them before its group, in the same commit. What is sent is decided
- * elsewhere. Called by the session's thread.
+ * Drives libpq. Groups of statements go out in its pipeline, each with its own
+ * Sync, at which the server commits it. A statement's reply is given once the
+ * group is committed, for until then it may still be undone. A session whose
+ * settings are lost, or which may get another connection for each group, sends
+ * the settings before the group, in the same commit. Callers decide what is
+ * sent. Called by the session's thread.
  */
 #include "src/backend/postgres/wire.h"
 
@@ -32,8 +32,9 @@ static int dead(struct hf__pg *s)
     return hf__pg_dead(s, s->t.err);
 }
 
-/* For the call that runs: what comes too late, or never, ends the session. So
- * does who goes on to say other things once it is late. */
+/* Wait for the socket until the call's deadline. An answer that is late or
+ * never comes ends the session; so does a server that goes on sending other
+ * things after the deadline. */
 static int await(struct hf__pg *s, short events)
 {
     struct hf__pg_wire *w = &s->wire;
@@ -78,7 +79,7 @@ void hf__pg_disconnect(struct hf__pg *s)
         return;
     }
     if (w->is_dead && PQsocket(w->handle) >= 0) {
-        /* Nothing that is left in its buffers may go out any more. */
+        /* Nothing that is left in its buffers may still go out. */
         (void)shutdown(PQsocket(w->handle), SHUT_RDWR);
     }
     hf__fd_leave(&w->fd);
@@ -114,7 +115,7 @@ void hf__pg_begin_packet(struct hf__pg *s)
 
     drop_reply(s);
     if (is_pending(w) || (w->failed != HF_OK && w->n_pending > 0)) {
-        w->is_dead = true; /* what is owed would be taken for its replies */
+        w->is_dead = true; /* old answers would be taken for its replies */
     }
     drop_group(w);
     w->statement = NULL;
@@ -150,7 +151,7 @@ int hf__pg_send(struct hf__pg *s)
 
 /* ---- replies */
 
-/* Whatever was prepared and set is not there any more. */
+/* Prepared statements and settings are lost. */
 static void forget(struct hf__pg_wire *w)
 {
     w->prepared = 0;
@@ -158,13 +159,13 @@ static void forget(struct hf__pg_wire *w)
     w->is_set = false;
 }
 
-/* Why a group was undone. */
+/* Note why the group was undone. */
 static void note_refusal(struct hf__pg_wire *w, const PGresult *result)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
     if (sqlstate == NULL || strlen(sqlstate) != 5) {
-        w->is_dead = true; /* the library's own words */
+        w->is_dead = true; /* the error is libpq's own */
     } else {
         memcpy(w->sqlstate, sqlstate, sizeof w->sqlstate);
     }
@@ -186,7 +187,7 @@ static void take_result(struct hf__pg_wire *w, PGresult *result)
         w->prepared &= ~(UINT64_C(1) << (what - HF__PG_PENDING_PREPARED));
     }
     if (what == HF__PG_PENDING_REPLY && w->why != NULL) {
-        PQclear(result); /* it was not even tried */
+        PQclear(result); /* the statement was not even tried */
         result = w->why;
         w->why = NULL;
     }
@@ -197,7 +198,7 @@ static void take_result(struct hf__pg_wire *w, PGresult *result)
         PQclear(w->why);
         w->why = result;
     } else if (status == PGRES_FATAL_ERROR && w->n_got > 0) {
-        /* It could not be committed. */
+        /* The group could not be committed. */
         PQclear(w->got[w->n_got - 1]);
         w->got[w->n_got - 1] = result;
     } else {
@@ -211,7 +212,7 @@ static void end_of_group(struct hf__pg *s)
 
     w->next_pending++;
     w->is_whole = true;
-    /* Of a pooler's connection they ended with the group. */
+    /* On a pooler's connection the settings ended with the group. */
     w->is_set = w->is_set ||
                 (w->has_set && w->sqlstate[0] == '\0' && !s->server.is_pooled);
     w->has_set = false;
@@ -222,13 +223,13 @@ static void end_of_group(struct hf__pg *s)
     w->is_dead = w->is_dead || w->is_unanswered;
 }
 
-/* As far as it has come: true once the whole group has, or never will. */
+/* Take what has come. True once the whole group has come, or never will. */
 static bool has_group(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
 
     if (w->next_pending == w->n_pending) {
-        w->is_dead = true; /* a reply is asked for, and none is owed */
+        w->is_dead = true; /* a reply is asked for, and none is pending */
     }
     while (!w->is_dead && !PQisBusy(w->handle)) {
         PGresult *result = PQgetResult(w->handle);
@@ -263,7 +264,7 @@ static void give_reply(struct hf__pg *s)
     }
 }
 
-/* Is there one whose replies are not all given? */
+/* Is there a group whose replies were not all given? */
 static bool has_replies(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
@@ -276,7 +277,7 @@ static bool has_replies(struct hf__pg *s)
 
 int hf__pg_await(struct hf__pg *s, hf__time until, bool *ret_has_reply)
 {
-    bool is_over = false; /* and it has been looked once more */
+    bool is_over = false; /* the time is over, and one more look was taken */
 
     *ret_has_reply = true;
     while (!has_replies(s)) {
@@ -368,7 +369,7 @@ int hf__pg_look(struct hf__pg *s)
         return HF_OK;
     }
     if (fd.revents == POLLIN && PQconsumeInput(w->handle)) {
-        (void)PQisBusy(w->handle); /* reads it */
+        (void)PQisBusy(w->handle); /* parses what has come */
         standby = PQparameterStatus(w->handle, "in_hot_standby");
         if (PQstatus(w->handle) == CONNECTION_OK &&
             (standby == NULL || strcmp(standby, "on") != 0)) {
