@@ -68,10 +68,7 @@ static int run(struct hf__pg *s, struct hf__pg_unit *units, int n, bool hurries)
     int n_wake_locks = hf__pg_fast_forget_wake_locks(s, units, n, wake_locks);
     int r;
 
-    s->hurries =
-        hurries &&
-        !s->server
-             .is_pooled; /* lest the pooler's other clients get the setting */
+    s->hurries = hurries && !s->server.is_pooled; /* others share it */
     hf__pg_begin_packet(s);
     ask_patience(s, &hurry);
     for (int i = 0; i < n; i++) {

@@ -302,8 +302,7 @@ static int write_all(struct writing *w)
         r = ask_change(w, wake_lock);
     }
     if (r != HF_OK || s->reply.is_refused) {
-        bool is_sent =
-            r == HF_OK; /* it may have taken the wake lock, even if undone */
+        bool is_sent = r == HF_OK; /* so the wake lock may be taken */
 
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
         if (wake_lock != 0 && is_sent && s->t.lost == HF_OK) {
@@ -320,8 +319,7 @@ static int write_all(struct writing *w)
         return HF__RACED;
     }
     if (w->marks.frees != NULL) {
-        hf__pg_fast_unlock(
-            s, w->marks.frees); /* the result stays: the rows are written */
+        hf__pg_fast_unlock(s, w->marks.frees); /* the rows are written */
     }
     return HF_OK;
 }

@@ -88,8 +88,7 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
 
     hf__table_begin(&s->t, deadline, err);
     if (s->server.is_pooled) {
-        hf__table_rest(
-            &s->t, deadline); /* a pooler's other client would be notified */
+        hf__table_rest(&s->t, deadline); /* others would be notified */
         return HF_OK;
     }
     r = hf__pg_target_check(s);

@@ -54,8 +54,7 @@ static int open_session(void *state, const struct hf__url *url,
     r = hf__pg_wire_init(s);
     r = r == HF_OK ? hf__pg_target_connect(s, url, allow) : r;
     s->t.wait_ops = &hf__pg_wait_ops;
-    s->t.has_wake_locks =
-        !s->server.is_pooled; /* a pooler would give them to others */
+    s->t.has_wake_locks = !s->server.is_pooled; /* others would share them */
     s->t.server_id = s->server.server_id;
     s->t.mark = s->server.mark;
     r = r == HF_OK ? hf__stale_end(&s->t, end_marked) : r;

@@ -87,8 +87,7 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
 
     (void)idle_us;
     if (name->fence >= (uint64_t)name->now_us) {
-        return HF__RACED; /* else the next fence, from the clock, could be lower
-                           */
+        return HF__RACED; /* the next fence, a clock, could be lower */
     }
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &delete);

@@ -35,8 +35,7 @@ struct hf__pg_target {
     const char *user;
     const char *password; /* "": none */
     const char *database;
-    const char
-        *tls; /* "verify", "require", "off"; NULL: TLS if the server has it */
+    const char *tls; /* "verify", "require", "off"; NULL: TLS if it has it */
     const char *ca;
     const char *cert;
     const char *key;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading marks. Called by the session's thread.
+ * Reads marks. Called by the session's thread.
  */
 #include "src/backend/table/marks.h"
 
-/* A claim in the queue that asks again is shown to be there, not more often. */
+/* A queued claim that asks again is noted in its row, but not more often. */
 #define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
 
 bool hf__participant_is_alone(const struct hf__participant *g)
@@ -51,7 +51,7 @@ static unsigned participants_of(const struct hf__name *name)
            (is_any_left(&name->waiters, true) ? HF__HAS_WAITERS : 0U);
 }
 
-/* Of some grant, or of one that stands beside others. */
+/* Is any grant marked, or (has_holders) any that stands beside others? */
 static bool is_any_marked(const struct hf__name *name, bool has_holders)
 {
     bool is_any = false;
@@ -67,8 +67,9 @@ static bool is_any_marked(const struct hf__name *name, bool has_holders)
 
 /* ---- wake locks */
 
-/* The wake lock of a new grant is taken, unless nobody would drop it; that of
- * the operation's own is let go of, and of one that had the name alone. */
+/* Take the wake lock of a new grant, unless that is detached, as nobody would
+ * release it. Release that of the operation's own grant, or of a broken
+ * exclusive one. */
 static void choose_wake_lock(const struct hf__op *op,
                              const struct hf__name *name, struct hf__marks *m)
 {
@@ -96,7 +97,7 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
     bool is_own_only = hf__op_is_own_only(op);
 
     *ret_marks = (struct hf__marks){.holder = holder};
-    /* Is there a change of more than the queue? */
+    /* Is more changed than the queue? */
     ret_marks->is_whole =
         (name->marks != 0 || is_any_marked(name, false)) && !is_own_only;
     ret_marks->is_own = holder != NULL && holder->marks != 0 && is_own_only;

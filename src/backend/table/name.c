@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judging what the rows of a name say, and single columns of any row for the
- * stores. What we did not write makes no sense and is told to be damaged, where
+ * Judges what the rows of a name say, and reads single columns of any row for
+ * the stores. Rows that are not as we write them are reported as damaged, where
  * that matters. Called by the session's thread.
  */
 #include "src/backend/table/name.h"
@@ -54,7 +54,7 @@ static bool read_token(const struct hf__table_row *r,
     return hf__column_token(r->token, r->token_length, ret_token);
 }
 
-/* What grants and tickets have alike. */
+/* Add a grant or a ticket, with the fields that both have. */
 static struct hf__participant *add(struct hf__participants *to,
                                    const struct hf__table_row *r,
                                    int64_t now_us, int slot)
@@ -111,7 +111,7 @@ static int read_record(const struct hf__table_row *r, struct hf__table_name *n)
     return HF_OK;
 }
 
-/* One that makes no sense is still none that has the name alone. */
+/* Even a row that makes no sense is not taken for an exclusive grant. */
 static int read_grant(const struct hf__table_row *r, struct hf__name *name)
 {
     struct hf__lock_mode lock_mode = {HF__MODE_SHARED, 0};
@@ -153,7 +153,7 @@ static enum hf__participant_state by_showing(const struct hf__participant *t,
                                                         : HF__PARTICIPANT_ENDED;
 }
 
-/* Who is not to be read keeps nobody waiting. */
+/* A ticket that can't be read keeps nobody waiting. */
 static int read_ticket(const struct hf__table_row *r, struct hf__name *name)
 {
     struct hf__participant *t = add(&name->waiters, r, name->now_us, -1);
@@ -187,7 +187,7 @@ static int read_row(const struct hf__table_row *r, struct hf__table_name *n)
     }
 }
 
-/* Their numbers are their age; grants are in the order of slots before. */
+/* Sort tickets by number, which is by age, and grants first by slot. */
 static int by_position(const void *a, const void *b)
 {
     const struct hf__participant *x = *(struct hf__participant *const *)a;
@@ -205,7 +205,7 @@ static void sort(struct hf__participants *p)
     }
 }
 
-/* Two in one slot are nothing that we wrote. */
+/* Two running grants in one slot are damage: we never write that. */
 static void judge_slots(struct hf__participants *grants)
 {
     int taken = -1;

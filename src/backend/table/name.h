@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that the tables have of one name, read by one statement and so of one
- * moment, in the form in which the engine decides on it: its record, the grants
+ * All that the tables have of one name, read by one statement and so from one
+ * moment, in the form in which the engine decides on it: the record, the grants
  * that stand beside others, the tickets. Thread: the session's.
  */
 #ifndef HF_BACKEND_TABLE_NAME_H
@@ -9,17 +9,18 @@
 
 #include "src/backend/name/name.h"
 
-/* Bits of the column crowd: of that name the other tables may have rows. */
+/* Bits of the column crowd: holdfast_beside or holdfast_ticket may have rows of
+ * that name. */
 #define HF__HAS_HOLDERS 1
 #define HF__HAS_WAITERS 2
 
-/* By the server's clock. A ticket's fence is its number in the queue; the life
- * of each is the connection that has its wake lock. All zero is empty. */
+/* Times are by the server's clock. A ticket's fence is its number in the queue;
+ * `life` says whether a connection has its wake lock. All zero is empty. */
 struct hf__table_name {
     struct hf__name name;
     struct hf__inline_participants inline_one;
     const struct hf__key *key; /* lent */
-    /* Of the record, as it was read: */
+    /* Columns of the record, as they were read: */
     uint64_t revision;
     uint64_t fence;
     unsigned crowd;
@@ -31,18 +32,18 @@ enum hf__table_part {
     HF__PART_TICKET /* … of holdfast_ticket */
 };
 
-/* One row of one table; their columns are laid on each other, and what a part
- * has not, does not matter. What is left is of the server's clock. */
+/* One row of any of the tables. Columns share fields; those that a table lacks
+ * do not matter. Times that are left are by the server's clock. */
 struct hf__table_row {
     enum hf__table_part part;
     const char *key;
     size_t key_length;
-    uint64_t number; /* the fence; of a ticket its place */
+    uint64_t number; /* the fence; of a ticket its number in the queue */
     const void *token;
     size_t token_length;
-    int64_t left_us;  /* until it expires; of a ticket: since it was asked for,
+    int64_t left_us;  /* until it expires; for a ticket, since its claim asked,
                          negative */
-    int64_t since_us; /* 0: not asked for */
+    int64_t since_us; /* 0: was not read */
     union {
         int64_t keep_left_us;
         int64_t mode; /* of grants and tickets */
@@ -59,33 +60,35 @@ struct hf__table_row {
         int64_t crowd;
         int64_t ended; /* of a grant: not 0, it was broken */
     };
-    uint64_t life; /* whose connection has its wake lock; 0: none, or not
-                      asked */
+    uint64_t life; /* not 0: a connection has its wake lock; 0: none, or was not
+                      read */
     int64_t now_us;
-    int64_t changed_us; /* of a record; 0: not asked for */
+    int64_t changed_us; /* of a record; 0: was not read */
     bool has_owner;
     struct hf__owner owner;
 };
 
 /* ---- columns, of any table */
 
-/* None for no bytes: it was let go. False: not what we wrote. */
+/* No bytes give the zero token: the lock was released. False: this is not as we
+ * wrote it. */
 bool hf__column_token(const void *cell, size_t length,
                       struct hf__token *ret_token);
-/* May it be that of a grant of the token, or (zero) of one that was let go? Of
- * a record of fence 0 nobody has had the name yet. */
+/* May this be the fence of a grant with the token, or (zero token) of a
+ * released one? Fence 0 means that the name was never granted. */
 bool hf__column_is_fence_of(uint64_t fence, const struct hf__token *token);
-/* Cut where a letter ends. Bytes that are no text are left out. */
+/* Copies text, cut where a letter ends. Bytes that are not UTF-8 give "". */
 void hf__column_text(const char *cell, size_t length, char *to, size_t size);
 
 /* ---- names */
 
-/* An empty one of that key, which is lent; to be ended. */
+/* Begin an empty name of that key, which is lent. hf__table_name_end() is to
+ * follow. */
 void hf__table_name_init(struct hf__table_name *, const struct hf__key *key);
-/* A row of another key is skipped. HF_OK or HF_ENOMEM. */
+/* Add a row; one of another key is skipped. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__table_name_add(struct hf__table_name *,
                                      const struct hf__table_row *);
-/* After the last row. */
+/* Call this after the last row. */
 void hf__table_name_end(struct hf__table_name *);
 void hf__table_name_fini(struct hf__table_name *);
 

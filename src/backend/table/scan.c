@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of list() or gc(): the names whose rows a store has read, told to the
- * engine one after another. Called by the session's thread.
+ * One part of list() or gc(): tells the engine the names whose rows a store has
+ * read. Called by the session's thread.
  */
 #include "src/backend/table/scan.h"
 
 #include <string.h>
 
-/* Nothing more is deleted after so much of a call: others wait for the
- * session. */
+/* A call deletes for so long at most, as others wait for the session. */
 #define SLICE_MS 250
 
 hf__time hf__table_scan_end(const struct hf__table_head *t)
@@ -25,7 +24,8 @@ static bool is_of(const struct hf__table_row *row, const struct hf__key *key)
            memcmp(row->key, key->bytes, key->length) == 0;
 }
 
-/* The name that begins with the row, which is the one behind it then. */
+/* Tell the name whose first row is v->row, which is the first row after it
+ * then. */
 static int tell(struct hf__table_head *t, struct hf__table_scan *v,
                 const struct hf__key *key, struct hf__scan *scan)
 {
@@ -61,7 +61,7 @@ int hf__table_scan_tell(struct hf__table_head *t, struct hf__table_scan *v,
         const struct hf__key key = {v->row.key, (uint16_t)v->row.key_length, 0};
 
         r = tell(t, v, &key, scan);
-        /* The next is looked at just behind it. */
+        /* The next part begins just after this key. */
         scan->length = key.length - v->tag + (size_t)1;
         memcpy(scan->at, key.bytes + v->tag, scan->length - 1);
         scan->at[scan->length - 1] = '\0';

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The call that runs, poll() on its socket and on the session's waker, and
- * stale connections. Each session has a mark, by which the next one finds the
- * one that died, on the same server only and never a stranger's, ends it and
- * waits until it has ended: then what it had not done yet is never done. Where
- * there is no mark, or the server is another one, time must do. Called by the
- * session's thread.
+ * The running call, poll() on its socket and on the session's waker, and stale
+ * connections. Each session has a mark. The next one finds the session that
+ * died by its mark, on the same server only and never another client's, ends it
+ * and waits until it has ended: what it has not done by then is never done.
+ * Without a mark, or on another server, only waiting long enough is safe.
+ * Called by the session's thread.
  */
 #include "src/backend/table/session.h"
 
@@ -86,7 +86,8 @@ int hf__stale_end(struct hf__table_head *t, hf__end_marked_fn end_marked)
 void hf__stale_leave(struct hf__table_head *t, bool is_dead, int64_t stale_ms)
 {
     if (!t->is_alone) {
-        return; /* the one before may still be there, and nobody else */
+        return; /* the head still names the one before, the only one that may be
+                   there */
     }
     t->head.stale_session = (struct hf__stale_session){.until = t->stale_until};
     if (is_dead) {

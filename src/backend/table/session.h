@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session of any store of SQL tables has, whatever its server is called:
- * the call that runs, sleeping, which an interrupt ends, and what a session
- * that died may have left on the server, its stale connection: a statement that
- * is held up there, and that would be applied for nobody. Thread: the
- * session's.
+ * The part of a session that is the same for all stores of SQL tables: the
+ * running call, and sleep that an interrupt ends. Also what a session that died
+ * may have left on the server: a stale connection, with a statement that is
+ * held up and would be applied for nobody. Thread: the session's.
  */
 #ifndef HF_BACKEND_TABLE_SESSION_H
 #define HF_BACKEND_TABLE_SESSION_H
@@ -17,51 +16,54 @@ struct hf__table_head {
     struct hf__head head;
     struct hf__waker waker;
     const struct hf__wait_ops
-        *wait_ops; /* of waiting; NULL: it never waits so */
+        *wait_ops; /* how to wait; NULL: not by this room */
 
-    /* Of the call that runs: */
-    hf__time deadline; /* of what is sent and heard */
+    /* State of the running call: */
+    hf__time deadline; /* for sending and for replies */
     hf_error *err;
     int lost;                   /* HF_OK, or the session is dead */
-    int grace_ms;               /* so long may go on what is interrupted */
-    struct hf__table_name name; /* which it has in hand */
+    int grace_ms;               /* an interrupted sleep may go on for so long */
+    struct hf__table_name name; /* the name that it works on */
 
-    /* Found when it was opened: */
-    bool has_wake_locks; /* a session can hold several, seen by all */
-    uint64_t server_id;  /* which server it is */
-    uint64_t mark;       /* by which the server knows this session; 0: none */
-    bool has_cells;      /* their table is there, and ours */
+    /* Found when the session was opened: */
+    bool has_wake_locks; /* it can hold several, which all sessions see */
+    uint64_t server_id;  /* of the server */
+    uint64_t mark;       /* the server lists the session by it; 0: none */
+    bool has_cells;      /* the table of cells is there, and ours */
 
-    /* Nothing of the sessions before can be applied any more, unless: */
+    /* is_alone: hf__stale_end() has succeeded. Until stale_until a statement of
+     * a session before may still be applied. */
     bool is_alone;
     hf__time stale_until;
 
-    struct hf__wait_state wait_state; /* as one that waits */
+    struct hf__wait_state wait_state; /* of waiting */
 };
 
-/* At the start of each call: its limits. */
+/* Call this at the start of each call; it sets the limits. */
 void hf__table_begin(struct hf__table_head *t, hf__time deadline,
                      hf_error *err);
 
-/* Until the socket is ready for `events` of poll(): gives what it is ready for,
- * or 0 at `until` and when interrupted. */
+/* Sleep until the socket is ready for `events` of poll(). Gives the events that
+ * it is ready for, or 0 at `until` and when interrupted. */
 short hf__table_sleep(struct hf__table_head *t, int fd, short events,
                       hf__time until);
-/* Until then, or until interrupted. */
+/* Sleep until then, or until interrupted. */
 void hf__table_rest(struct hf__table_head *t, hf__time until);
 
-/* End the session that has the mark: *ret_is_gone, if nothing that it has sent
- * is done any more. HF_OK, or this one is dead. */
+/* End the session of that mark. *ret_is_gone: nothing that it has sent will
+ * still be done. HF_OK, or the calling session is dead. */
 typedef int (*hf__end_marked_fn)(void *s, uint64_t mark, bool *ret_is_gone);
-/* After the session is set up and before it does anything: end what the one
- * before left. HF_OK, or the session is dead. */
+/* Call this once the session is set up, before it does anything else: ends what
+ * the session before left. HF_OK, or the session is dead. */
 HF_MUST_CHECK int hf__stale_end(struct hf__table_head *t,
                                 hf__end_marked_fn end_marked);
-/* At the end of the session, before it disconnects: what it may leave, if it is
- * dead, for so long. */
+/* Call this at the end of the session, before it disconnects. A dead session
+ * may leave a stale connection, for stale_ms at most: note it for the next
+ * session. */
 void hf__stale_leave(struct hf__table_head *t, bool is_dead, int64_t stale_ms);
-/* While a stale connection may be about, that a token owns nothing is no proof
- * that it will not: such a release is not over. */
+/* While there may be a stale connection, a token without a grant may still get
+ * one: a release that found none is not final, so its result becomes
+ * HF_EUNAVAIL. */
 void hf__stale_doubt(const struct hf__table_head *t, struct hf__op *const ops[],
                      int n);
 

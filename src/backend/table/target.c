@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judging what a URL says of its servers, before any of them is asked. Which
- * server is taken is the store's. Thread: any.
+ * Judges what a URL says of its servers, before any of them is asked. The store
+ * chooses the server. Thread: any.
  */
 #include "src/backend/table/target.h"
 
@@ -40,8 +40,8 @@ int hf__table_check_word(const struct hf__url *url, const char *option,
                           option, given, words[0], words[1], words[2]);
 }
 
-/* A client library takes a comma for the end of a host, and goes on to the next
- * one, which nobody here would know of. */
+/* Refuse a comma: a client library would take it for the end of a host and try
+ * the next one, which this code would not know of. */
 static int check_names(const struct hf__url *url, hf_error *err)
 {
     static const char fit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -50,7 +50,7 @@ static int check_names(const struct hf__url *url, hf_error *err)
     for (size_t i = 0; i < url->n_hosts; i++) {
         const char *name = url->hosts[i].name;
 
-        /* Not quoted: it may be a piece of a password. */
+        /* The name is not quoted: it may be a piece of a password. */
         if (name[strspn(name, fit)] != '\0') {
             return hf__fail(err, HF_EINVAL,
                             "url: host %zu is no name and no address: they "
@@ -119,7 +119,7 @@ int hf__table_check_tls(const struct hf__url *url, hf_error *err)
     return r;
 }
 
-/* Who names an authority wants it asked. */
+/* A URL that names an authority wants the certificate verified. */
 const char *hf__table_tls(const struct hf__url *url)
 {
     const char *given = hf__url_option(url, "tls");

@@ -12,7 +12,7 @@
 
 #define FIRST_ROOM 1024
 
-/* Room for `more` bytes and a NUL. */
+/* Make room for `more` bytes and a NUL. */
 static bool has_room(struct hf__text *t, size_t more)
 {
     size_t wanted = t->length + more + 1;

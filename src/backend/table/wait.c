@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): sleep until the name may be had, on the server, by asking for a lock
- * of the server's that somebody else holds. Who is in no line first asks for
- * the turn of its name, of which the server keeps a queue. The first asks for
- * the wake lock of the holder's token; it keeps the turn while its claim tries
- * and lets go of it then, so that a hand-over costs as many statements for a
- * hundred waiters as for one. One in the queue holds the wake lock of its
- * ticket and asks for that of the ticket before it, or the holder's.
+ * wait(): sleeps until the name may be free, on the server, by asking for a
+ * lock that another session holds. A session without a ticket first asks for
+ * the turn of its name, of which the server keeps a queue. The first in that
+ * queue asks for the wake lock of the holder's token; it keeps the turn while
+ * its claim tries and then releases it, so that a hand-over costs as many
+ * statements for a hundred waiters as for one. A session with a ticket holds
+ * the wake lock of its ticket and asks for that of the ticket before it, or the
+ * holder's.
  *
- * All come back after a while to look: a wake lock that nobody holds, a break,
- * a stopped owner of the turn cost time and no more. The server drops a session
- * that is stopped while it waits, with its turn and wake lock. Called by the
- * session's thread.
+ * All look again after a while, so a wake lock that nobody holds, a break, or a
+ * stopped owner of the turn only costs time. The server drops a session that is
+ * stopped while it waits, with its turn and wake lock. Called by the session's
+ * thread.
  */
 #include "src/backend/table/session.h"
 #include "src/base/rand.h"
 
 #include <string.h>
 
-/* A wake lock or a turn is asked for that long; two statements each time. */
+/* A session asks for a wake lock or a turn for so long; each time costs two
+ * statements. */
 #define ASK_MS 1250
-/* The lease that was in the way is surely over. */
+/* After so much more the lease that was in the way is surely over. */
 #define SLACK_MS 2
-/* Between rounds. */
+/* Between two looks when polling. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* A ticket without a wake lock lives by being asked for. */
+/* So often a ticket without a wake lock is refreshed, to stay alive. */
 #define SHOW_MS 400
 
 /* ---- questions */
@@ -64,7 +66,7 @@ static void take_answer(struct hf__wait_state *p, enum hf__question q,
 {
     if (q == HF__ASK_TURN) {
         p->has_turn = answer->is_had;
-        /* What happened while others had the turn is theirs to see to. */
+        /* A change while others had the turn is theirs to handle. */
         p->is_fresh = p->is_fresh && answer->is_had && answer->was_free;
     } else if (q == HF__ASK_OWN_WAKE_LOCK) {
         p->has_own_wake_lock = answer->is_had;
@@ -89,7 +91,7 @@ static int see(struct hf__table_head *t, const struct hf__watch *watch)
     return r;
 }
 
-/* All of the packet whose first reply has come. */
+/* Take all replies of the packet whose first one has come. */
 static int take_replies(struct hf__table_head *t)
 {
     struct hf__wait_state *p = &t->wait_state;
@@ -104,7 +106,7 @@ static int take_replies(struct hf__table_head *t)
     return r == HF_OK ? see(t, &p->queue) : r;
 }
 
-/* Take the replies of the packet under way, if they come by then. */
+/* Take the replies of the packet under way, if they come by `until`. */
 static int hear(struct hf__table_head *t, hf__time until, bool *ret_is_heard)
 {
     struct hf__wait_state *p = &t->wait_state;
@@ -147,7 +149,8 @@ static int say_farewell(struct hf__table_head *t)
     return r;
 }
 
-/* HF_OK, if interrupted too: then it is placed still. */
+/* Leave the queue. HF_OK also if interrupted: then p->is_queued is still
+ * set. */
 static int let_go(struct hf__table_head *t)
 {
     struct hf__wait_state *p = &t->wait_state;
@@ -184,7 +187,7 @@ int hf__wait_state_leave(struct hf__table_head *t)
     return r == HF_OK && p->is_queued ? t->wait_ops->dead(t) : r;
 }
 
-/* Is it to be told now? */
+/* Is the watch to be told now? */
 static bool must_fire(struct hf__wait_state *p)
 {
     bool is_told =
@@ -201,7 +204,8 @@ static bool must_fire(struct hf__wait_state *p)
 
 /* ---- one name, with wake locks */
 
-/* HF__ASK_NOTHING: there is no wake lock to ask for. */
+/* Choose the next question. HF__ASK_NOTHING: there is no wake lock to ask
+ * for. */
 static enum hf__question choose(const struct hf__wait_state *p)
 {
     bool has_ticket = !hf__token_is_zero(&p->queue.ticket);
@@ -217,7 +221,7 @@ static enum hf__question choose(const struct hf__wait_state *p)
                : HF__ASK_WAKE_LOCK;
 }
 
-/* After a look that told nothing. */
+/* Continue after a look that told the watch nothing. */
 static int go_on(struct hf__table_head *t)
 {
     struct hf__wait_state *p = &t->wait_state;
@@ -239,8 +243,8 @@ static int go_on(struct hf__table_head *t)
     return HF_OK;
 }
 
-/* The watch is new. The wake lock of whom it has seen may be asked for at once
- * by who has the turn already. */
+/* Begin with a new watch. If the session has the turn already, it may at once
+ * ask for the wake lock of the grant that the watch has seen. */
 static int start(struct hf__table_head *t, const struct hf__watch *watch)
 {
     struct hf__wait_state *p = &t->wait_state;
@@ -285,7 +289,8 @@ static int take_queue(struct hf__table_head *t, const struct hf__watch *watch)
     return is_new ? start(t, watch) : HF_OK;
 }
 
-/* Whole seconds may end later than what they wait for. */
+/* Limits of whole seconds may end later than the lease does, so do not wait
+ * past p->due for such an answer. */
 static hf__time patience_of(const struct hf__table_head *t)
 {
     const struct hf__wait_state *p = &t->wait_state;
@@ -338,8 +343,8 @@ static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
 
 /* ---- several names, or none to rely on a wake lock for */
 
-/* One look at all. `is_fresh`: who has not been told yet that others are there
- * is told; *ret_due: something ends. */
+/* Look at all names once. `is_fresh`: a watch that was not told yet that others
+ * have the name is told. *ret_due becomes earlier if something ends earlier. */
 static int look_around(struct hf__table_head *t, struct hf__watch *const w[],
                        int n, bool shows, bool is_fresh, hf__time *ret_due)
 {

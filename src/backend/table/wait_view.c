@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name that was read for those who wait for it. Whether one may enter is
- * the engine's to say; for whom it waits, this file's. One in the queue minds
- * the ticket before its own, for until that has gone its turn has not come;
- * only the first minds the grants, so that a hand-over wakes one. Called by the
+ * Judges a name that was read for a waiter. The engine says whether the waiter
+ * may enter; this file says whom it waits for. A waiter in the queue watches
+ * the ticket before its own, for until that is gone its turn has not come. Only
+ * the first watches the grants, so that a hand-over wakes one. Called by the
  * session's thread.
  */
 #include "src/backend/table/wait_view.h"
@@ -14,7 +14,7 @@ struct view {
     const struct hf__name *name;
     const struct hf__watch *watch;
     struct hf__wait_view *sight;
-    struct hf__contenders contenders; /* who counts */
+    struct hf__contenders contenders; /* grants and tickets that count */
     bool is_damaged;
 };
 
@@ -26,7 +26,8 @@ static const struct hf__participant *find(const struct hf__participants *in,
     return hf__participants_find(in, token);
 }
 
-/* Its own ticket's place among those who count; −1: it is not there. */
+/* The position of its own ticket among those that count; −1: it is not
+ * there. */
 static int position_of(const struct view *v)
 {
     const struct hf__holders_waiters *s = &v->contenders.all;
@@ -39,9 +40,9 @@ static int position_of(const struct view *v)
     return -1;
 }
 
-/* The ticket for which it waits: the one before its own; of a shared one, and
- * of somebody without a ticket, the last that it may not stand beside. −1:
- * none. */
+/* The ticket that the waiter waits for: the one before its own. If it wants a
+ * shared lock, or has no ticket, it is the last ticket that it is not
+ * compatible with. −1: none. */
 static int ticket_before(const struct view *v)
 {
     const struct hf__holders_waiters *s = &v->contenders.all;
@@ -62,7 +63,8 @@ static int ticket_before(const struct view *v)
 
 /* ---- the grants */
 
-/* Of those that the claim can't stand beside the one that ends first. */
+/* Of the grants that the claim can't stand beside, give the one that ends
+ * first. */
 static const struct hf__participant *first_in_way(const struct view *v)
 {
     const struct hf__participants *grants = &v->name->grants;
@@ -93,8 +95,9 @@ static bool is_news(const struct view *v)
              (seen == NULL || !hf__participant_runs(seen))));
 }
 
-/* As its claim will find. Of rows beside a record that tells of none it may
- * not know. */
+/* Is anything damaged that the claim will find damaged too? If the record tells
+ * of no others, damaged rows beside it may be left-overs that the claim
+ * ignores. */
 static bool is_any_damaged(const struct hf__table_name *n)
 {
     const struct hf__participants *grants = &n->name.grants;
@@ -106,7 +109,7 @@ static bool is_any_damaged(const struct hf__table_name *n)
     return n->name.is_damaged || (is_any && n->crowd != 0);
 }
 
-/* Would a claim that asks again get into line? */
+/* Would a claim that asks again join the queue? */
 static bool wants_ticket(const struct view *v)
 {
     const struct hf__op op = {.queueing = HF__QUEUE_BEHIND_SHARED,
@@ -118,7 +121,7 @@ static bool wants_ticket(const struct view *v)
 
 /* ---- all of it */
 
-/* A damaged row may say anything. */
+/* When this clock reading comes; limited, as a damaged row may say anything. */
 static hf__time point_of(const struct hf__name *name, int64_t at_us)
 {
     const int64_t day_us = INT64_C(86400) * 1000000;
@@ -162,7 +165,7 @@ static void judge(struct view *v)
         wait_for_grant(v);
         return;
     }
-    /* When a lease ends, the first in the queue sees to that. */
+    /* The first in the queue handles the end of a lease. */
     sight->wake_lock = v->contenders.all.waiters[before].token;
     sight->is_ticket = true;
     sight->is_held = find(&v->name->waiters, &sight->wake_lock)->life != 0;
