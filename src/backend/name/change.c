@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a decision may do to a name in memory, and how it ends. Called by the
- * session's thread.
+ * The changes that a decision may make to a name in memory, and its results.
+ * Called by the session's thread.
  */
 #include "src/backend/name/decision.h"
 
@@ -63,8 +63,8 @@ void hf__decision_raise(struct hf__decision *d)
     hf__decision_mark_name(d, HF__MARK_FENCE);
 }
 
-/* Those who are over, and were not told of a break that is younger than their
- * lease. */
+/* The grant is over. One that was broken stays until its lease would have
+ * ended, so that its holder can learn of the break. */
 static bool is_over(const struct hf__name *name,
                     const struct hf__participant *g)
 {

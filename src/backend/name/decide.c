@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seven operations. Read it beside backend.h. Called by the session's
+ * The seven operations; backend.h is their contract. Called by the session's
  * thread.
  */
 #include "src/backend/name/decision.h"
@@ -16,7 +16,7 @@ static bool is_same_lock_mode(const struct hf__participant *g,
            g->lock_mode.slots == op->lock_mode.slots;
 }
 
-/* A second attempt of a claim whose first answer was lost. */
+/* Grant again to a claim whose first answer was lost. */
 static void grant_again(struct hf__decision *d, struct hf__participant *g)
 {
     g->owner = *d->op->owner;
@@ -70,7 +70,8 @@ static void enqueue(struct hf__decision *d,
     hf__decision_finish(d, HF_BUSY);
 }
 
-/* The holder in the way may be one that nobody can judge. */
+/* Is there a holder whose lease nobody here can judge? Then that is the
+ * result. */
 static bool is_any_foreign(struct hf__decision *d)
 {
     for (int i = 0; i < d->name->grants.n; i++) {
@@ -107,7 +108,7 @@ static void enter(struct hf__decision *d, const struct hf__holders_waiters *all,
     }
     if (hf__name_is_kept(d->name) && op->lock_mode.mode == HF__MODE_EXCLUSIVE) {
         clear_waiters(d);
-        hf__decision_grant(d, &op->token, op->lock_mode, -1); /* for itself */
+        hf__decision_grant(d, &op->token, op->lock_mode, -1); /* kept for it */
         return;
     }
     switch (hf__may_enter(all, &op->token, op->lock_mode, &slot)) {
@@ -167,17 +168,18 @@ static void renew(struct hf__decision *d, struct hf__participant *own)
     hf__decision_finish(d, HF_OK);
 }
 
-/* Its ticket leaves too; and what an operator left for it to hear. */
+/* Release the grant. The token's ticket goes too, and so does a broken grant
+ * that was left for its holder to learn of. */
 static void release(struct hf__decision *d, struct hf__participant *own)
 {
     struct hf__participant *ticket =
         hf__participants_find(&d->name->waiters, &d->op->token);
 
     if (hf__decision_is_damaged(d, NULL)) {
-        return; /* what is left of it is for people */
+        return; /* people have to repair the record */
     }
     if (ticket != NULL) {
-        ticket->state = HF__PARTICIPANT_ENDED; /* nobody waits there now */
+        ticket->state = HF__PARTICIPANT_ENDED; /* its claim no longer waits */
     }
     if (own != NULL && own->state != HF__PARTICIPANT_BROKEN) {
         if (d->op->reopens) {
@@ -219,8 +221,7 @@ static void hand_over(struct hf__decision *d, struct hf__participant *own)
     }
 }
 
-/* The fences of a name are unlike each other, also those of grants that stand
- * side by side. */
+/* All fences of a name differ, even those of grants that stand side by side. */
 static void raise_fence(struct hf__decision *d, struct hf__participant *own)
 {
     struct hf__name *name = d->name;
@@ -256,15 +257,15 @@ static void inspect(struct hf__decision *d)
     }
     hf__decision_finish(d, HF_OK);
     if (d->op->ret_participants != NULL) {
-        d->op->ret_participants->n = 0; /* of an attempt before */
+        d->op->ret_participants->n = 0; /* of an earlier attempt */
         if (hf__name_tell_all(d->name, d->op->ret_participants) != HF_OK) {
             hf__decision_fail_memory(d);
         }
     }
 }
 
-/* What is left of it says so to its holder; of one that stood alone, in a
- * store that has room for one only, the name does. */
+/* Break a grant. Its remains tell its holder; if it was exclusive, the name
+ * does so too, as a store may have room for one such grant only. */
 static void break_one(struct hf__decision *d, struct hf__participant *g)
 {
     g->state = HF__PARTICIPANT_BROKEN;
@@ -274,7 +275,8 @@ static void break_one(struct hf__decision *d, struct hf__participant *g)
     }
 }
 
-/* Of a name that is kept also the one that keeps it, though it is over. */
+/* Break the grants that are meant. If the name is kept, that includes the ended
+ * grant that keeps it. */
 static int break_meant(struct hf__decision *d, bool is_kept)
 {
     const struct hf__op *op = d->op;

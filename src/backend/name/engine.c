@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations, and waiting, of a store of records. What is asked of all names
- * is scan.c's. Called by the session's thread.
+ * Runs operations, and waits, for a store of records. scan.c handles all names
+ * at once. Called by the session's thread.
  */
 #include "src/backend/name/engine.h"
 
 #include "src/base/error.h"
 #include "src/base/rand.h"
 
-/* A name that others change more often meanwhile is no place to be. */
+/* The attempts for a name that others keep changing; then the operation gives
+ * up. */
 #define ATTEMPTS 50
 
 static void begin(const struct hf__primitives *p, void *s)
@@ -131,7 +132,7 @@ struct vigil {
     struct hf__watch **w;
     int n;
     hf__time news_at;
-    hf__time next; /* when one has to look without being told */
+    hf__time next; /* when a watch has to look even if nobody wakes it */
     bool has_fired;
 };
 
@@ -167,9 +168,9 @@ static bool is_same_name(const struct vigil *v, int first, int i)
     return i < v->n && hf__key_compare(&v->w[i]->key, &v->w[first]->key) == 0;
 }
 
-/* The name of watch `first`, and how many from there on are of the same: of
- * many who wait for it it is read once. What can't be read is for the next
- * acquire to say. */
+/* Look at the name of watch `first`, reading it once for all watches from there
+ * on that have the same name; gives how many. If it can't be read, the watch
+ * fires, and the next acquire says why. */
 static int look_at(struct vigil *v, int first)
 {
     const struct hf__watch *w = v->w[first];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of backend.h for a session that has nothing to add to the
- * engine's. Called as backend.h says.
+ * The calls of backend.h for a session that adds nothing to the engine's.
+ * Called as backend.h says.
  */
 #include "src/backend/name/engine.h"
 
-/* Gives where the call's primitives are. */
+/* Begin a call; gives its primitives. */
 static const struct hf__primitives *begin(struct hf__engine_session *s,
                                           hf__time deadline)
 {

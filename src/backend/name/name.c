@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members of a name and the name as a whole: finding, adding, forgetting, and
- * who of them counts. Called by whoever has the name in hand.
+ * The participants of a name and the name as a whole: finding, adding,
+ * forgetting, and which of them count. Called by the thread that works on the
+ * name.
  */
 #include "src/backend/name/name.h"
 
@@ -185,7 +186,7 @@ bool hf__name_is_held(const struct hf__name *name)
     return hf__name_first_to_end(name) != NULL;
 }
 
-/* What a holder that is gone kept closed stays closed. */
+/* A name stays closed if a holder that has gone kept it so. */
 bool hf__name_is_kept(const struct hf__name *name)
 {
     return name->keep_until_us > name->now_us && !is_taken(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is asked of all names of a store: listing those that are held, deleting
- * those that nobody uses. Called by the session's thread.
+ * Works on all names of a store: lists those that are held, deletes those that
+ * nobody uses. Called by the session's thread.
  */
 #include "src/backend/name/engine.h"
 
@@ -23,7 +23,7 @@ static void step(void (*edge)(void *s), void *s)
 struct listed {
     char key[HF__KEY_MAX];
     uint16_t length;
-    int at; /* those of one name stay in their order */
+    int at; /* keeps the order of one name's grants */
     struct hf__record record;
 };
 
@@ -80,7 +80,7 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : x->at - y->at;
 }
 
-/* Gives whether to go on. */
+/* Give the list to the callback; gives whether to go on. */
 static bool tell(struct listing *l, const struct hf__key *prefix,
                  hf__list_fn fn, void *arg)
 {
@@ -111,7 +111,7 @@ int hf__engine_list(const struct hf__primitives *p, void *s,
         r = p->scan(s, &scan, err);
         step(p->end, s);
         if (!p->is_sorted && scan.length > 0) {
-            continue; /* the first may be in the last part */
+            continue; /* the first key may be in the last part */
         }
         if (r == HF_OK && !p->is_sorted && l.n > 1) {
             qsort(l.list, (size_t)l.n, sizeof *l.list, compare);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core, and people, are told of a name.
+ * Fills the records that tell the core, and people, of a name.
  */
 #include "src/backend/name/name.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a waiter sees of its name. Called by the session's thread.
+ * Decides whether a waiter is to be woken. Called by the session's thread.
  */
 #include "src/backend/name/decide.h"
 
 static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
 {
     struct hf__contenders contenders;
-    enum hf__entry entry = HF__ENTRY_OPEN; /* it finds out when it asks */
+    enum hf__entry entry = HF__ENTRY_OPEN; /* if memory is short, let it ask */
     int slot = -1;
 
     if (hf__name_is_kept(name)) {
@@ -20,7 +20,7 @@ static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
     return entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT;
 }
 
-/* Is another grant the first to end than the watch saw? */
+/* Is the grant that ends first another one than the watch saw? */
 static bool is_other(const struct hf__name *name, const struct hf__watch *w)
 {
     static const struct hf__token nobody;
@@ -49,8 +49,9 @@ enum hf__firing hf__watch_fires(const struct hf__name *name,
     if (hf__name_is_kept(name) && name->keep_until_us < next) {
         next = name->keep_until_us;
     }
-    /* Who waits in the queue, or behind one, also looks when nobody has told
-     * it: that its own ticket stays fresh, and because others' grow stale. */
+    /* A waiter in the queue, or behind one, also looks when nobody wakes it: to
+     * keep its own ticket fresh, and because those of others may become
+     * stale. */
     if (name->waiters.n > 0) {
         int64_t look = name->now_us + HF__TICKET_LOOK_MS * INT64_C(1000);
 
@@ -59,7 +60,7 @@ enum hf__firing hf__watch_fires(const struct hf__name *name,
     *next_us = next;
     if (has_ticket &&
         hf__participants_find(&name->waiters, &w->ticket) == NULL) {
-        return HF__FIRES_FOR_NEWS; /* it has to queue anew */
+        return HF__FIRES_FOR_NEWS; /* it must join the queue again */
     }
     if (may_enter(name, w)) {
         return HF__FIRES_TO_ENTER;
