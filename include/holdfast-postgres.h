@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holdfast for rows: locking and changing rows of your own tables, on your own
- * connection to PostgreSQL (PGconn) and in your own transaction. It makes no
- * connection, no table and no thread. The calls are those of holdfast-mysql.h;
- * rows, options and statuses are in holdfast-rows.h.
+ * Holdfast for rows: locks and changes rows of your own tables, on your own
+ * connection to PostgreSQL (PGconn) and in your own transaction. It opens no
+ * connection and makes no table and no thread. The calls are those of
+ * holdfast-mysql.h; rows, options and statuses are in holdfast-rows.h.
  *
  *     hf_row_column key[] = {{"id", {HF_ROW_INT, 1001, NULL, 0}}};
  *     hf_row row = HF_ROW_INIT;
@@ -17,19 +17,19 @@
  *         … the row is ours until COMMIT or ROLLBACK …
  *     }
  *
- * Link -lholdfast-rows-postgres and, besides, -lpq: this library calls the one
+ * Link -lholdfast-rows-postgres and also -lpq: this library calls the libpq
  * that the program has.
  *
- * Threads: a call uses the connection as PQexec() does, so one thread at a time
- * on each, and blocks, also where the connection does not (PQsetnonblocking()).
- * The connection must have no result that is still to be read, be in no
- * pipeline, and have no savepoint called holdfast_rows. Nothing that is given
- * is kept after the call. Names of schemas, tables and columns are 1 to 63
- * bytes, without quotes and as the server has them: they are quoted here, so
- * `Id` is not `id`. Values are parameters; HF_ROW_INT is a bigint, HF_ROW_BYTES
- * is bytea, HF_ROW_TEXT takes the type of its column, whatever that is, and is
- * in client_encoding. err->sqlstate says what the server said, err->native is
- * 0.
+ * Threads: a call uses the connection as PQexec() does, so only one thread at a
+ * time may use each connection. It blocks, even if the connection is
+ * non-blocking (PQsetnonblocking()). The connection must have no unread
+ * results, must not be in pipeline mode, and must have no savepoint called
+ * holdfast_rows. Nothing that the caller passes is kept after the call. Names
+ * of schemas, tables and columns are 1 to 63 bytes, without quotes and as the
+ * server has them: they are quoted here, so `Id` is not `id`. Values are sent
+ * as parameters: HF_ROW_INT is a bigint, HF_ROW_BYTES is bytea, HF_ROW_TEXT
+ * takes the type of its column, whichever that is, and is in client_encoding.
+ * err->sqlstate is the server's SQLSTATE, err->native is 0.
  */
 #ifndef HOLDFAST_POSTGRES_H
 #define HOLDFAST_POSTGRES_H
@@ -49,31 +49,33 @@ HF_API const char *hf_postgres_strstatus(int status);
 
 /*
  * Lock one row for writing, as SELECT … FOR UPDATE does, in the transaction
- * that the caller has begun. It stays locked until that ends, or is rolled back
- * to a savepoint of before. opts NULL means HF_ROW_LOCK_OPTS_INIT: as long as
- * the session's lock_timeout, which is for ever unless it was set. The server
- * counts wait_ms anew for each lock that it waits for, so who stands in a line
- * of waiters may wait longer. A table that others alter is waited for, too.
+ * that the caller has begun. The row stays locked until the transaction ends,
+ * or is rolled back to a savepoint set before. opts NULL means
+ * HF_ROW_LOCK_OPTS_INIT: wait as long as the session's lock_timeout, which is
+ * without limit unless it was set. The server starts wait_ms again for each
+ * lock that it waits for, so a call behind other waiters may wait longer. The
+ * call also waits for a table that others alter.
  *
- * First the catalog is asked: the columns of the key must cover a unique index
+ * First it asks the catalog: the columns of the key must cover a unique index
  * that is neither partial nor deferrable, so that no two rows have the key. The
- * statements stand behind a savepoint, so that one which fails does not end the
- * caller's transaction; each call that locks leaves a subtransaction in it, and
- * a server slows down where a transaction has more than 64 of these.
+ * statements follow a savepoint, so that a failed one does not end the caller's
+ * transaction. Each call that locks leaves a subtransaction in it, and a server
+ * slows down if a transaction has more than 64 of them.
  *
- * Gives: HF_OK, the row is locked. HF_ROW_GONE: there is none, and nothing is
- * locked. HF_BUSY: somebody has it locked; the transaction is open as it was.
- * HF_DEADLOCK: a deadlock (40P01), or the row was changed after the snapshot of
- * a transaction that is REPEATABLE READ or higher (40001), also by whom it
- * waited for. The transaction has failed and keeps its locks until it is rolled
- * back, which is for the caller to do; begin it again. HF_EUNSAFE: there is no
- * transaction, no such index, or no table whose rows others see. HF_EINVAL
- * (arguments; no such table or column; the transaction had failed before),
- * HF_ENOMEM, HF_EAUTH, HF_EUNAVAIL (no answer: the transaction is gone with the
- * connection; or the statement was ended, 57014), HF_EPROTO, HF_ROW_EREFUSED.
+ * Gives: HF_OK, the row is locked. HF_ROW_GONE: there is no such row, and
+ * nothing is locked. HF_BUSY: another transaction has it locked; the caller's
+ * is open as it was. HF_DEADLOCK: a deadlock (40P01), or the row was changed
+ * after the snapshot of a transaction that is REPEATABLE READ or higher
+ * (40001), perhaps by the one it waited for. The transaction has failed and
+ * keeps its locks until the caller rolls it back; then begin it again.
+ * HF_EUNSAFE: there is no transaction, no such index, or no table whose rows
+ * others see. HF_EINVAL (arguments; no such table or column; the transaction
+ * had failed before), HF_ENOMEM, HF_EAUTH, HF_EUNAVAIL (no answer: the
+ * transaction is gone with the connection; or the statement was ended, 57014),
+ * HF_EPROTO, HF_ROW_EREFUSED.
  *
  * Blocks: as long as wait_ms says, and for the answers to some five statements.
- * lock_timeout and savepoints are afterwards as they were.
+ * Afterwards lock_timeout and savepoints are as they were.
  */
 HF_API HF_MUST_CHECK int hf_postgres_lock_row(PGconn *db, const hf_row *row,
                                               const hf_row_lock_opts *opts,
@@ -83,29 +85,32 @@ HF_API HF_MUST_CHECK int hf_postgres_lock_row(PGconn *db, const hf_row *row,
 /* ---- an update by version --------------------------------------------- */
 
 /*
- * Read a row, compute, and write it if nobody has written it meanwhile: its
- * version is still the one that was read. A number rises by one; a timestamp or
- * timestamptz becomes the server's time, but always later than it was. If
- * somebody has, all of that again, up to `retries` times. The column `deleted`
- * may be a boolean, too.
+ * Read a row, compute, and write it if its version is still the one that was
+ * read, so that nobody has written it in between. A version that is a number
+ * rises by one; a timestamp or timestamptz becomes the server's time, but
+ * always later than it was. If somebody has written the row, the call repeats
+ * all of that, up to `retries` times. The column `deleted` may also be a
+ * boolean.
  *
- * Outside of a transaction each try has two of its own, one that reads and one
+ * Outside of a transaction each try uses two of its own, one that reads and one
  * that writes, so nothing is open while the callback computes. In a transaction
- * of the caller's the row is locked as it is read (as hf_postgres_lock_row())
- * and stays so until the transaction ends; no retry is needed. What is not
- * written is not locked either, but for HF_ROW_DECLINED.
+ * of the caller's the row is locked as it is read (as by
+ * hf_postgres_lock_row()) and stays locked until the transaction ends; no retry
+ * is needed. A row that is not written is not locked either, except after
+ * HF_ROW_DECLINED.
  *
  * Gives: HF_OK, written once. HF_CONFLICT: others were quicker each time, or a
- * trigger has kept the row from being written; nothing was. HF_ROW_GONE: no
- * such row, or it is deleted. HF_ROW_DECLINED. HF_BUSY, HF_DEADLOCK: as
- * hf_postgres_lock_row(); outside of a transaction nothing was written.
- * HF_EUNKNOWN: the answer to the COMMIT was lost; it was sent once and is not
- * sent again: read the row. HF_EUNAVAIL: not written. HF_ROW_EREFUSED: the
- * server refused it, err->sqlstate says why (23505: a unique index has such a
- * value). HF_EUNSAFE, also for a time coarser than microseconds: who read it
- * before another write of the same second would overwrite that. HF_EINVAL
- * (arguments, no such column, a value of another type, a version that is NULL,
- * of another type, or the largest of its type), HF_ENOMEM, HF_EAUTH, HF_EPROTO.
+ * trigger kept the row from being written; nothing was written. HF_ROW_GONE:
+ * there is no such row, or it is deleted. HF_ROW_DECLINED. HF_BUSY,
+ * HF_DEADLOCK: as hf_postgres_lock_row(); outside of a transaction nothing was
+ * written. HF_EUNKNOWN: the answer to the COMMIT was lost; it was sent once and
+ * is not sent again: read the row. HF_EUNAVAIL: not written. HF_ROW_EREFUSED:
+ * the server refused it, err->sqlstate says why (23505: a unique index has such
+ * a value). HF_EUNSAFE, also for a time coarser than microseconds: a client
+ * that read the row before another write of the same second would overwrite
+ * that. HF_EINVAL (arguments, no such column, a value of another type, a
+ * version that is NULL, of another type, or the largest of its type),
+ * HF_ENOMEM, HF_EAUTH, HF_EPROTO.
  *
  * Blocks: up to limit_ms and one wait for a row beyond, and the callback.
  */
@@ -117,16 +122,18 @@ hf_postgres_update_versioned(PGconn *db, const hf_row *row,
 /* ---- a guard ----------------------------------------------------------- */
 
 /*
- * The condition under which a write may happen that carries a fence of
- * hf_fence(), for the WHERE of an UPDATE which also sets that column to it, as
- * here to 17. So a holder that was replaced changes nothing once its successor
- * has written:
+ * Write the condition under which a write with a fence of hf_fence() may
+ * happen. It is for the WHERE of an UPDATE that also sets the column to the
+ * fence, here 17. A holder that was replaced then changes nothing once its
+ * successor has written:
  *
  *     UPDATE job SET state='done', fence=17 WHERE id=5 AND "fence"<=17
  *
- * The column is BIGINT NOT NULL DEFAULT 0; NULL refuses everybody. No row
- * changed is a refusal, or the row is not there. Any thread, no connection.
- * Gives: HF_OK and text with NUL in buf; HF_EINVAL (the column's name, fence 0,
+ * The column is BIGINT NOT NULL DEFAULT 0; a NULL in it refuses every fence. If
+ * no row changed, the fence was refused, or the row is not there. Any thread
+ * may call this; it needs no connection.
+ *
+ * Gives: HF_OK and text with NUL in buf; HF_EINVAL (the column's name, fence 0
  * or more than a bigint, no room) and "". 320 bytes are always enough.
  */
 HF_API HF_MUST_CHECK int hf_postgres_guard_sql(char *buf, size_t size,

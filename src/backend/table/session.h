@@ -36,7 +36,7 @@ struct hf__table_head {
     bool is_alone;
     hf__time stale_until;
 
-    struct hf__wait_state wait_state; /* of waiting */
+    struct hf__wait_state wait_state; /* the state of its waiting */
 };
 
 /* Call this at the start of each call; it sets the limits. */
