@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): a batch is one transaction. Decides what is known of a batch
- * after each step that can fail, re-runs in halves what failed as a unit, and
- * wakes others when all is done. What an operation does is the engine's. Called
- * by the session's thread.
+ * execute(): a batch is one transaction. This file decides what is known of a
+ * batch after each step that can fail, runs a batch that failed as a whole
+ * again in halves, and wakes waiters when all is done. The engine decides what
+ * an operation does. Called by the session's thread.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -25,7 +25,7 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
     hf__side_effects_do(s);
 }
 
-/* Each operation gets the same answer, with its own text. */
+/* Give every operation the same status, each with its own text. */
 static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n,
                     const struct hf__txn *txn, int rc)
 {
@@ -57,7 +57,7 @@ static int apply(struct hf__sqlite *s, struct hf__op *op,
     return SQLITE_OK;
 }
 
-/* In the order of kinds that the contract names. */
+/* Apply by kind, in the order that the contract (backend.h) names. */
 static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc = SQLITE_OK;
@@ -88,7 +88,8 @@ static int apply_batch(struct hf__sqlite *s, void *arg)
     return rc;
 }
 
-/* Does it only go on with what is held, and takes no new name in? */
+/* Do these operations only keep or end what is held, so that no new name comes
+ * in? */
 static bool is_modest(struct hf__op *const ops[], int n)
 {
     for (int i = 0; i < n; i++) {
@@ -105,7 +106,7 @@ static int take_turn(struct hf__sqlite *s, struct hf__txn *txn)
 
     s->is_hasty = s->has_no_queue;
     if (s->has_no_queue) {
-        s->has_no_queue = false; /* it may differ the next time */
+        s->has_no_queue = false; /* others may queue by the next time */
         rc = hf__txn_once(s, txn);
     }
     return ((rc & 0xff) == SQLITE_BUSY || hf__sql_is_full(s, rc)) &&
@@ -116,7 +117,8 @@ static int take_turn(struct hf__sqlite *s, struct hf__txn *txn)
 
 /* ---- batches */
 
-/* Halves of halves: at most as deep as the batch has bits. */
+/* Halves of halves: the recursion is at most as deep as the number of bits in
+ * the batch's length. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
@@ -130,12 +132,12 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
         settle(s, ops, n);
         return HF_OK;
     }
-    /* For the next try: one that asks anew, for what became of this is not
-     * known. */
+    /* This gives the next try room: a caller that asks again, for the outcome
+     * of this one is unknown. */
     if (txn.is_unknown && txn.is_modest && hf__sql_is_full(s, rc)) {
         hf__side_drop_ballast(s->local.side);
     }
-    /* Did it fail for where it goes, and not for what is in it? */
+    /* Did it fail because of the database, not because of one operation? */
     if (n == 1 || txn.is_unknown || rc == HF__SQLITE_RAISE_FIRST ||
         (rc & 0xff) == SQLITE_BUSY || hf__sql_is_fatal(s, rc)) {
         return fail_all(s, ops, n, &txn, rc);
@@ -144,7 +146,8 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
     return r == HF_OK ? run(s, ops + n / 2, n - n / 2) : r;
 }
 
-/* Only looking: no write lock, no gate, all from one state. */
+/* Inspect only: without the write lock and the write queue, all from one
+ * state. */
 static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cell(), and the cleaning of cells: each is a row of holdfast_cell. Its
- * versions are as safe as fences are, by the same floor and ceiling, so that
- * none comes back after a power failure took the last changes away. Called by
- * the session's thread.
+ * cell(), and the cleaning of cells; each cell is a row of holdfast_cell.
+ * Versions use the same floor and ceiling as fences, so that no version comes
+ * back after a power failure took the last changes away. Called by the
+ * session's thread.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -13,15 +13,14 @@
 
 #include <string.h>
 
-/* So many are cleaned away in one transaction. */
+/* One transaction cleans this many away. */
 #define CHUNK 1024
 
 /* ---- reading */
 
 enum { VERSION, WRITER, VALUE, IS_SOUND }; /* columns */
 
-/* What a person with the sqlite3 shell may have made of it is never written
- * over. */
+/* A row that was edited with the sqlite3 shell is never written over. */
 static int damaged(const struct hf__sqlite *s, const struct hf__cell_op *op)
 {
     return hf__fail(op->err, HF_EPROTO,
@@ -31,7 +30,7 @@ static int damaged(const struct hf__sqlite *s, const struct hf__cell_op *op)
                     s->sqlite_dir.path[HF__FILE_DB]);
 }
 
-/* SQLite gives NULL for bytes for which it has no memory. */
+/* SQLite gives NULL also for bytes for which it has no memory. */
 static int take_row(sqlite3_stmt *row, const struct hf__cell_op *op,
                     struct hf__cell_state *ret_now)
 {
@@ -51,7 +50,7 @@ static int take_row(sqlite3_stmt *row, const struct hf__cell_op *op,
     return SQLITE_OK;
 }
 
-/* *ret_r: HF_EPROTO, or HF_OK, and then *ret_now is what there is. */
+/* *ret_r is HF_EPROTO, or HF_OK with the cell's state in *ret_now. */
 static int read_cell(struct hf__sqlite *s, const struct hf__cell_op *op,
                      struct hf__cell_state *ret_now, int *ret_r)
 {
@@ -94,7 +93,7 @@ static int put(struct hf__sqlite *s, const struct hf__cell_op *op)
 
 struct change {
     struct hf__cell_op *op;
-    int r; /* what it comes to, if it is committed */
+    int r; /* the result, if the change is committed */
 };
 
 static int change(struct hf__sqlite *s, void *arg)
@@ -123,7 +122,7 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 {
     struct hf__sqlite *s = state;
     struct change c = {op, HF_OK};
-    /* Without the ballast: that is for locks which are held. */
+    /* A cell does not use the ballast, which is kept for held locks. */
     struct hf__txn txn = {.fn = change, .arg = &c};
     int r = HF_OK;
     int rc;
@@ -174,7 +173,8 @@ int hf__sqlite_clean_cells(struct hf__sqlite *s, const struct hf__key *prefix,
         return rc;
     }
     g->count += (uint64_t)n;
-    g->length = n == CHUNK; /* there may be more: once more from the front */
-    /* Whatever the clock says when one of them is made anew. */
+    g->length = n == CHUNK; /* there may be more: start from the front again */
+    /* The next version of such a cell must be higher, whatever the clock
+     * says. */
     return n > 0 ? hf__fence_forget(s, (uint64_t)highest) : SQLITE_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a decision changed of a name, into the transaction that runs: its own
- * row, those of grants beside others and of tickets, as far as they are marked,
- * and the deeds beside the database, which are done once the commit is
- * answered. Called by the session's thread, with SQLite's write lock held.
+ * Writing what a decision changed of a name into the running transaction: its
+ * own row, the marked rows of grants beside others and of tickets, and the side
+ * effects outside the database, which are done once the commit is answered.
+ * Called by the session's thread, with SQLite's write lock held.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -24,7 +24,7 @@ static const char *side_of(const struct hf__sqlite *s,
     return g != NULL && g->life != 0 ? s->life : NULL;
 }
 
-/* What did not change stays as it is: it may be of another clock. */
+/* An unchanged lease is not written: it may be of another clock. */
 static struct hf__value lease_of(const struct hf__participant *g)
 {
     if (g == NULL) {
@@ -116,7 +116,8 @@ static int change_name(struct hf__sqlite *s, const struct hf__key *key,
         hf__value_of(is_touched ? name->wall_us : 0), hf__value_of(has_moved));
 }
 
-/* After the other rows: what it says of these stays true. */
+/* Called after the other rows were written, as this row says whether there are
+ * any. */
 static int write_name(struct hf__sqlite *s, const struct hf__key *key,
                       bool has_moved)
 {
@@ -133,7 +134,7 @@ static int write_name(struct hf__sqlite *s, const struct hf__key *key,
         return has_change ? change_name(s, key, g, has_moved) : SQLITE_OK;
     }
     rc = put_name(s, key, g);
-    /* What the other tables have of it. */
+    /* Set the columns that say whether the other tables have rows of it. */
     return rc == SQLITE_OK && has_moved
                ? HF__SQL_RUN(s, HF__SQL_MARK, hf__value_of_key(key))
                : rc;
@@ -141,7 +142,7 @@ static int write_name(struct hf__sqlite *s, const struct hf__key *key,
 
 /* ---- what this process holds */
 
-/* So many are woken by one change; each wakes more if they may enter too. */
+/* One change wakes this many; each of them wakes more if they may enter too. */
 #define HEADS 4
 
 static int note(struct hf__sqlite *s, enum hf__side_effect_kind kind,
@@ -154,7 +155,7 @@ static int note(struct hf__sqlite *s, enum hf__side_effect_kind kind,
                                      .ends_us = g->ends_us});
 }
 
-/* A grant that dies with this process is remembered before the record can be
+/* Remember a grant that ends with this process before its record can be
  * seen. */
 static int hold(struct hf__sqlite *s, const struct hf__op *op,
                 const struct hf__participant *g)
@@ -181,7 +182,8 @@ static int note_grant(struct hf__sqlite *s, const struct hf__op *op,
     int rc = SQLITE_OK;
 
     if ((g->marks & HF__MARK_GONE) != 0) {
-        /* Unless it has another grant now, which is remembered. */
+        /* Keep it if the same token has another grant now, which is
+         * remembered. */
         return hf__participants_find(&s->name.grants, &g->token) != NULL
                    ? SQLITE_OK
                    : note(s, HF__EFFECT_LET_GO, g);
@@ -202,7 +204,7 @@ static int note_grant(struct hf__sqlite *s, const struct hf__op *op,
 
 /* ---- all that is marked */
 
-/* Those that are gone first, as one may come back under the same token. */
+/* Gone rows are written first, as one may come back under the same token. */
 static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
                       bool those_gone, bool *ret_has_moved)
 {
@@ -243,7 +245,7 @@ static int note_of(struct hf__sqlite *s, enum hf__side_effect_kind kind,
         s, &(struct hf__side_effect){.kind = kind, .op = op});
 }
 
-/* The first in the queue who may enter, up to the first who may not. */
+/* Wake the first in the queue that may enter, up to the first that may not. */
 static int ring_heads(struct hf__sqlite *s)
 {
     struct hf__contenders contenders;
@@ -270,7 +272,7 @@ static int ring_heads(struct hf__sqlite *s)
     return rc;
 }
 
-/* Those outside a queue are not to be told where there is one, but look by
+/* Where there is a queue, waiters outside it are not woken: they look again by
  * themselves. */
 static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
                       const struct hf__outcome *out)
@@ -335,7 +337,7 @@ int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
         (!is_renewal && op->kind != HF__OP_RELEASE)) {
         return SQLITE_OK;
     }
-    /* To let go the owner needs no clock: it may always. */
+    /* A release needs no clock: the owner may always release. */
     rc = is_renewal
              ? HF__SQL_RUN(
                    s, HF__SQL_RENEW, hf__value_of(own.ends_us),

@@ -2,13 +2,13 @@
 /*
  * Opening a connection to the database, and the tables in it. holdfast_lock has
  * one row for each name ever locked, kept for its fence; holdfast_beside has
- * the grants that stand beside others, and holdfast_ticket those who wait in
- * the queue; holdfast_cell has the cells, and holdfast_held is for people with
- * the sqlite3 shell. And ending the connections that a fork copied, if that is
- * safe: the parent must not have been inside SQLite in the moment of the fork,
- * and the descriptors must still be those of the database, else closing would
- * hit whatever has their numbers now. Called with the open lock held, when a
- * session opens, and when it closes.
+ * the grants that stand beside others; holdfast_ticket has the tickets of the
+ * queue; holdfast_cell has the cells; and holdfast_held is for people with the
+ * sqlite3 shell. This file also ends the connections that a fork copied, if
+ * that is safe: the parent must not have been inside SQLite at the moment of
+ * the fork, and the descriptors must still be those of the database, else
+ * closing would hit whatever has their numbers now. Called with the open lock
+ * held when a session opens, and when it closes.
  */
 #include "src/backend/sqlite/connect.h"
 
@@ -28,9 +28,10 @@
 
 #define VERSION 3
 
-/* A lease in terms of the wall clock, as plain SQL has no other; a lock's own
- * row has when it was granted as the difference of two. What has a ; before
- * its first : is the mark of a start, and nobody's. */
+/* The lease is judged by the wall clock, as plain SQL has no other. A row of
+ * holdfast_lock gives the time of the grant as the difference of two columns. A
+ * key with a ; before its first : is the mark of a start, which nobody
+ * holds. */
 #define RUNS_STILL                                                             \
     "(julianday('now')-2440587.5)*86400000000<acquired_at+expires-"
 
@@ -48,11 +49,11 @@ static const char view[] =
     " FROM holdfast_beside WHERE ended=0 AND " RUNS_STILL "granted";
 
 /* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
- * acquired_at and freed_at since 1970. `side` names the file in which the
- * holder's process has locked a byte, and which; `broken` is the fence of the
- * last grant that an operator ended, `ended` that this one was. `beside` and
- * `line` say of a name whether the other tables have something of it: where
- * they are 0, nobody looks there. */
+ * acquired_at and freed_at since 1970. `side` names the side file in which the
+ * holder's process has locked a byte, and which byte; `broken` is the fence of
+ * the last grant that an operator broke, and `ended` says that this grant was
+ * broken. `beside` and `line` say whether the other tables have rows of the
+ * name: where they are 0, those tables are not read. */
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS holdfast_lock("
     " key TEXT PRIMARY KEY NOT NULL,"
@@ -99,7 +100,7 @@ static const char schema[] =
     " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT,"
     " PRIMARY KEY(key,seq), UNIQUE(key,token)"
     ") WITHOUT ROWID;"
-    /* A value may be long, so it stands apart from the keys. */
+    /* With a rowid, as a value may be too long to stand among the keys. */
     "CREATE TABLE IF NOT EXISTS holdfast_cell("
     " key TEXT PRIMARY KEY NOT NULL,"
     " version INTEGER NOT NULL,"
@@ -140,8 +141,8 @@ static int identify(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK) {
         return hf__sql_status(s, rc, err);
     }
-    /* SQLite would convert each key, and take one for which it has no memory
-     * for none: a name that is held would seem to be new. */
+    /* SQLite would convert each key, and give NULL for a key for which it has
+     * no memory: a name that is held would seem to be new. */
     if (!is_utf8) {
         return hf__fail(err, HF_EPROTO,
                         "%s keeps its texts in UTF-16, where Holdfast needs "
@@ -163,7 +164,8 @@ static int identify(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
-/* It is since its first byte; where it can't be, SQLite says so here. */
+/* The database is in WAL mode from its first byte on. SQLite reports here if
+ * that cannot work in this place. */
 static int set_wal(struct hf__sqlite *s, hf_error *err)
 {
     char mode[16] = "";
@@ -193,7 +195,8 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
         return r;
     }
     rc = hf__sql_number(s, "PRAGMA user_version", &version);
-    /* No format of its own: it is for people, and the newest serves all. */
+    /* The view has no format number: it is for people, and the newest text is
+     * right for every version. */
     if (rc == SQLITE_OK) {
         rc = hf__sql_ask(s,
                          "SELECT count(*) FROM sqlite_schema "
@@ -203,7 +206,7 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK || (version == VERSION && strcmp(views, "0") != 0)) {
         return hf__sql_status(s, rc, err);
     }
-    /* All of it or nothing. */
+    /* Everything in one transaction, so that no half of it is left. */
     rc = hf__space_begin(s);
     if (rc == SQLITE_OK) {
         rc = sqlite3_exec(s->db->handle, schema, NULL, NULL, NULL);
@@ -215,7 +218,7 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
         rc = hf__space_commit(s);
     }
     if (rc != SQLITE_OK) {
-        /* Where the disk has no room for the view, a store does without. */
+        /* Without room for the view on the disk, a store works without it. */
         bool does_without = version == VERSION && hf__sql_is_full(s, rc);
 
         r = does_without ? HF_OK : hf__sql_status(s, rc, err);
@@ -228,10 +231,10 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
 
 static struct hf__fork_list connections;
 
-/* Somebody who does not stand in the write queue has the write lock: one who
- * came when nobody queued, and is about to be ready; a shell, a backup. Short
- * sleeps of changing length, so that two who wait for each other's lock do not
- * keep step. */
+/* SQLite's busy handler: somebody who is not in the write queue has the write
+ * lock. That may be a writer that came when the queue was empty and is about to
+ * finish, or a shell, or a backup. The sleeps are short and vary, so that two
+ * sessions that wait for each other's lock do not keep step. */
 static int wait_for_stranger(void *arg, int count)
 {
     struct hf__connection *db = arg;
@@ -260,8 +263,9 @@ static void set_pragmas(struct hf__sqlite *s)
                        "PRAGMA synchronous=NORMAL;PRAGMA temp_store=MEMORY;"
                        "PRAGMA cache_size=-1024;PRAGMA trusted_schema=OFF",
                        NULL, NULL, NULL);
-    /* The files stay, so that their identities can be compared, and no close
-     * waits for a disk: the log is merged every 1000 pages. */
+    /* The files stay when the last connection closes, so that their identities
+     * can be compared. No close waits for a disk: the log is merged every 1000
+     * pages instead. */
     (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_PERSIST_WAL,
                                &on);
     (void)sqlite3_db_config(s->db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
@@ -281,7 +285,7 @@ int hf__connect_open(struct hf__sqlite *s, hf_error *err)
     hf__list_init(&s->db->idle);
     s->db->session = s;
     atomic_store(&s->db->is_busy, true);
-    /* Known before it is opened: a fork meanwhile must find it busy. */
+    /* Listed before it is opened: a fork meanwhile must find it busy. */
     hf__sqlite_dir_ids(&s->sqlite_dir, &s->db->ids);
     hf__fork_list_lock(&connections);
     hf__list_push(&connections.members, &s->db->link);
@@ -302,8 +306,8 @@ int hf__connect_open(struct hf__sqlite *s, hf_error *err)
         set_pragmas(s);
         r = prepare(s, err);
     }
-    /* Made while there is memory: without it a failed transaction would keep
-     * the write lock. */
+    /* Prepared while there is memory: without this statement a failed
+     * transaction would keep the write lock. */
     if (r == HF_OK && !hf__sql(s, HF__SQL_ROLLBACK)) {
         r = hf__sql_status(s, sqlite3_extended_errcode(s->db->handle), err);
     }
@@ -331,9 +335,9 @@ void hf__connect_close(struct hf__sqlite *s)
     s->db = NULL;
 }
 
-/* ---- what a fork copied */
+/* ---- connections that a fork copied */
 
-/* How many descriptors this process has open on the file. */
+/* Count the descriptors that this process has open on the file. */
 static int count_open(const struct hf__file_id *id)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -356,7 +360,7 @@ static int count_open(const struct hf__file_id *id)
     return count;
 }
 
-/* With the family locked. */
+/* Called with the list of connections locked. */
 static bool is_safe(const struct hf__file_ids *ids)
 {
     const struct hf__file_id *db = &ids->file[HF__FILE_DB];

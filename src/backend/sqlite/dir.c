@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The folder and the four files of a SQLite store: may locks live there, who
- * may open them, are they still the same. And the way in: one opener at a time,
- * on one machine, through a locked byte of the side file. Leaves what is in the
- * files to vfs.c and connect.c. Called by whoever opens or uses a session.
+ * may open them, and are they still the same files? This file also takes the
+ * open lock, a locked byte of the side file that lets in one opener at a time
+ * on one machine. The contents of the files are left to vfs.c and connect.c.
+ * Called by any thread that opens or uses a session.
  */
 #include "src/backend/sqlite/dir.h"
 
@@ -22,15 +23,15 @@
 
 /* ---- the folder and its files */
 
-/* A change within this time of an earlier one may leave the folder's mtime
- * as it was: the kernel stamps by its tick (at most 10 ms), but file systems
+/* A change within this time of an earlier one may leave the folder's mtime as
+ * it was. The kernel stamps by its tick (at most 10 ms), but some file systems
  * keep whole seconds (ext3, and ext4 with small inodes) or two (FAT). */
 #define SETTLED_NS (2100 * HF__MS)
 
-/* Far more than one change writes: 63 pages. */
+/* 63 pages, far more than one change writes. */
 #define LOG_BYTES 262144
 
-#define BLOCK_BYTES 512 /* of st_blocks, whatever the file system's are */
+#define BLOCK_BYTES 512 /* the unit of st_blocks on any file system */
 
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
@@ -70,7 +71,8 @@ static int name_files(struct hf__sqlite_dir *sqlite_dir, const char *path,
                : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
-/* The folder: is it there, who may write into it, is it on this machine? */
+/* Check the folder: does it exist, who may write to it, is it on this
+ * machine? */
 static int look_at_folder(struct hf__sqlite_dir *sqlite_dir, const char *allow,
                           struct stat *ret_st, hf_error *err)
 {
@@ -89,7 +91,7 @@ static int look_at_folder(struct hf__sqlite_dir *sqlite_dir, const char *allow,
     return r;
 }
 
-/* The database has one name, with a log beside it, for all. */
+/* The database must have one name, as the log is found by that name. */
 static int look_at_names(const char *db, const struct stat *st, hf_error *err)
 {
     if (st->st_nlink > 1) {
@@ -98,8 +100,8 @@ static int look_at_names(const char *db, const struct stat *st, hf_error *err)
                         "would be another store; remove that",
                         db);
     }
-    /* Bound into a container without its folder, a file has another log inside
-     * than outside. */
+    /* A file that is bound into a container without its folder has another log
+     * inside than outside. */
     if (hf__is_mount(db)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s is mounted without its folder, so its log is "
@@ -109,7 +111,8 @@ static int look_at_names(const char *db, const struct stat *st, hf_error *err)
     return HF_OK;
 }
 
-/* The database file: may be missing, must not be anything else. */
+/* Check the database file: it may be missing, but must be a regular file that
+ * we can trust. */
 static int look_at_db(struct hf__sqlite_dir *sqlite_dir,
                       const struct stat *folder, hf_error *err)
 {
@@ -193,7 +196,7 @@ int hf__sqlite_dir_create_db(struct hf__sqlite_dir *sqlite_dir, hf_error *err)
         return hf__dir_fail(&sqlite_dir->dir, "create", db, err);
     }
     if (fd < 0) {
-        /* Perhaps somebody made it since we looked: who, and what? */
+        /* Perhaps somebody created it since we looked: check whose it is. */
         return stat(sqlite_dir->folder, &folder)
                    ? hf__dir_fail_itself(sqlite_dir->folder, "look at", err)
                    : look_at_db(sqlite_dir, &folder, err);
@@ -204,10 +207,11 @@ int hf__sqlite_dir_create_db(struct hf__sqlite_dir *sqlite_dir, hf_error *err)
     return HF_OK;
 }
 
-/* Log and index count as much as the database: in a folder where everybody
- * may make files, somebody may have made them first. Not asked where everybody
- * may write the database, or where only those make files who are trusted. What
- * is ours, or was judged, nobody else can replace in such a folder. */
+/* The log and its index matter as much as the database: in a folder where
+ * everybody may make files, a stranger may have made them first. So their owner
+ * is checked there, unless everybody may write the database itself. Nobody else
+ * can replace a file of ours, or one that passed the check, in such a
+ * folder. */
 static int make_one(const struct hf__sqlite_dir *sqlite_dir, const char *path,
                     hf_error *err)
 {
@@ -232,9 +236,9 @@ static int make_one(const struct hf__sqlite_dir *sqlite_dir, const char *path,
                : hf__dir_check_file(&sqlite_dir->dir, path, &st, err);
 }
 
-/* What follows the frames in a log counts for nothing. One that has grown
- * without this does without where the disk is full: what it has is used again,
- * too. */
+/* Give the log its blocks in advance. SQLite ignores what follows the frames in
+ * a log. On a full disk a log that has grown without this is left as it is:
+ * SQLite writes it from its start again, too. */
 static int fill_log(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
     const char *path = sqlite_dir->path[HF__FILE_WAL];
@@ -243,7 +247,7 @@ static int fill_log(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
     int r = HF_OK;
 
     if (fd < 0) {
-        return HF_OK; /* why, is said by who opens it to use it */
+        return HF_OK; /* the error is reported when it is opened for use */
     }
     if (fstat(fd, &st) == 0) {
         r = hf__dir_check_file(&sqlite_dir->dir, path, &st, err);
@@ -330,8 +334,8 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 
 static struct hf__fork_list sides;
 
-/* 2: stamps, and databases of format 2. 3: the layout and the bytes are as the
- * file stores have them. */
+/* Version 2 came with stamps and databases of format 2; since version 3 the
+ * layout and the locked bytes are those of the file stores. */
 const struct hf__side_kind hf__sqlite_side_kind = {
     .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
              .version = 3,
@@ -348,7 +352,8 @@ void hf__open_lock_release(struct hf__open_lock *open_lock)
     open_lock->fd = -1;
 }
 
-/* HF_OK with the byte, HF_CONFLICT: the path leads to another file by now. */
+/* HF_OK: the byte is locked; HF_CONFLICT: the path leads to another file
+ * now. */
 static int lock_file(const struct hf__dir *dir,
                      const struct hf__open_lock *open_lock,
                      struct hf__head *head, hf__time deadline, hf_error *err)
@@ -401,7 +406,8 @@ int hf__open_lock_enter(const struct hf__sqlite_dir *sqlite_dir,
                         sqlite_dir->dir.side);
     }
     if (r == HF_OK) {
-        /* Where there is no room for it, it does without. */
+        /* If the disk has no room for the ballast, the store works without
+         * it. */
         (void)posix_fallocate(open_lock->fd,
                               (off_t)sizeof(struct hf__side_layout), BALLAST);
     }
@@ -410,7 +416,8 @@ int hf__open_lock_enter(const struct hf__sqlite_dir *sqlite_dir,
 
 void hf__side_drop_ballast(struct hf__side *side)
 {
-    /* Keeps the layout's last block whole: holes are cut along blocks. */
+    /* The layout's last block stays whole: holes are cut at block
+     * boundaries. */
     (void)fallocate(side->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     (off_t)sizeof(struct hf__side_layout), BALLAST);
 }

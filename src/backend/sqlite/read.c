@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading a name, no further than it matters: from its rows, a column at a
- * time, to those who are there. What becomes of it is the engine's to decide,
- * and commit.c's to write. Called by the session's thread.
+ * Loading a name, as far as the operation needs it: its rows become the grants
+ * and tickets in s->name. The engine decides what becomes of the name, and
+ * commit.c writes that. Called by the session's thread.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -30,10 +30,10 @@ enum column {
     COLUMN_PID,
     COLUMN_THREAD,
     COLUMN_NOTE,
-    /* of a name: */
+    /* of holdfast_lock: */
     COLUMN_BESIDE,
     COLUMN_LINE,
-    /* of a grant: */
+    /* of holdfast_beside: */
     COLUMN_MODE = COLUMN_BESIDE,
     COLUMN_SLOTS,
     COLUMN_SLOT,
@@ -51,13 +51,13 @@ enum ticket_column {
     TICKET_OWNER
 };
 
-/* The record may have been edited by hand. */
+/* Bounded, as the record may have been edited by hand. */
 static int64_t time_of(sqlite3_stmt *statement, enum column column)
 {
     return hf__time_bounded(sqlite3_column_int64(statement, (int)column));
 }
 
-/* The type is asked first: reading a blob as text makes one of it. */
+/* The type is checked first, as reading a blob as text converts it. */
 static const char *text_of(sqlite3_stmt *statement, int column)
 {
     const unsigned char *text =
@@ -119,7 +119,8 @@ static bool read_fence(sqlite3_stmt *statement, uint64_t *ret_fence)
            fence > 0 && fence < (int64_t)HF__FENCE_END;
 }
 
-/* The life that a record names; 0: none, or one of another side file. */
+/* The life that a record names; 0: it names none, or one of another side
+ * file. */
 static uint64_t life_of(const struct hf__sqlite *s, const char *text)
 {
     size_t length = strlen(s->life) - HF__LIFE_DIGITS;
@@ -143,13 +144,13 @@ static struct hf__terms terms_of(sqlite3_stmt *statement)
         .since_us = time_of(statement, COLUMN_ACQUIRED_AT)};
 }
 
-/* What the two kinds of grants have alike. */
+/* The part that is the same for both kinds of grants. */
 static struct hf__participant *add_grant(struct hf__sqlite *s,
                                          sqlite3_stmt *statement, int slot)
 {
     struct hf__participant *g = hf__participants_add(&s->name.grants, slot);
-    /* Without memory a text that has to be converted is NULL, too; it must not
-     * count as empty, which is the boot of nobody. */
+    /* Out of memory, a text that has to be converted is NULL, too. It must not
+     * count as an empty boot id, which matches nothing. */
     bool has_boot =
         sqlite3_column_type(statement, COLUMN_BOOT) == SQLITE_TEXT &&
         sqlite3_column_text(statement, COLUMN_BOOT) != NULL;
@@ -173,7 +174,7 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
     return g;
 }
 
-/* What is not a number of ours says nothing: look there. */
+/* A value that is not an integer proves nothing, so the table is read. */
 static bool flag_of(sqlite3_stmt *statement, enum column column)
 {
     return sqlite3_column_int64(statement, (int)column) != 0 ||
@@ -205,7 +206,7 @@ static int take_name(struct hf__sqlite *s, sqlite3_stmt *statement)
     return SQLITE_OK;
 }
 
-/* Two in one slot are nothing that we wrote. */
+/* Is there another holder in this slot? We never write two into one slot. */
 static bool is_slot_taken(const struct hf__name *name,
                           const struct hf__participant *g)
 {
@@ -234,7 +235,7 @@ static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
     if (g == NULL) {
         return SQLITE_NOMEM;
     }
-    /* One that makes no sense is still none that has the name alone. */
+    /* A row with an invalid mode still does not hold the name alone. */
     g->lock_mode =
         is_ours ? lock_mode : (struct hf__lock_mode){HF__MODE_SHARED, 0};
     if (!is_ours || (has_slot && is_slot_taken(&s->name, g))) {
@@ -248,7 +249,7 @@ static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
 
 /* ---- rows: tickets */
 
-/* Who is not to be read keeps nobody waiting. */
+/* An unreadable ticket is dropped, so that it blocks no queue. */
 static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
                        bool with_owner)
 {
@@ -282,7 +283,7 @@ static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
 
 /* ---- a name */
 
-/* So many who wait are read where it matters only who comes next. */
+/* This many tickets are read where only the next in the queue matters. */
 #define HEADS 4
 
 static int ended(int rc)
@@ -313,8 +314,8 @@ static struct hf__value token_of(const struct hf__op *op)
                       : hf__value_of_text(NULL);
 }
 
-/* Those of the token alone; or but the shared, whom a shared claim does not
- * mind unless they are over. */
+/* Choose the token's own grants only, or all. A shared claim skips the shared
+ * grants of others unless they have expired. */
 static sqlite3_stmt *choose_grants(struct hf__sqlite *s,
                                    const struct hf__key *key,
                                    const struct hf__op *op, bool only_own)
@@ -348,8 +349,8 @@ static int read_grants(struct hf__sqlite *s, const struct hf__key *key,
     return ended(rc);
 }
 
-/* Must all who wait be read? Else it matters who comes next, and where the
- * token's own ticket is. */
+/* Must every ticket be read? If not, only the next in the queue and the token's
+ * own ticket matter. */
 static bool minds_all_waiters(const struct hf__name *name,
                               const struct hf__op *op)
 {
@@ -414,7 +415,7 @@ int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
     s->name.now_us = s->now_us;
     s->name.wall_us = s->wall_us;
     rc = read_name(s, key);
-    /* Does only the token's own grant matter beside the name's row? */
+    /* Is the token's own grant all that is needed beside the name's row? */
     only_own =
         is_part && (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE ||
                     (op->kind == HF__OP_RELEASE && !s->has_waiters));

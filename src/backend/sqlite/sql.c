@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Using a connection: the statements, what SQLite's result codes mean, and the
- * idle connections of a store. Of these the last one in is the first one out;
- * one that failed is not given back: its session is dead then, and takes it
- * away when it closes. What is in the database is for connect.c, the order of
- * statements for those who run them. Called by the session's thread.
+ * idle connections of a store. The idle connection that was used last is taken
+ * first. A connection that failed is not given back: its session is dead then,
+ * and takes it away when it closes. The contents of the database are left to
+ * connect.c, the order of statements to their callers. Called by the session's
+ * thread.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -22,9 +23,9 @@
 #define COLUMNS                                                                \
     "key,fence,token,expires,keep_until,keep_us,boot,side,acquired_at,"        \
     "freed_at,broken,label,host,pid,thread,note"
-/* Of a name. */
+/* A name's columns. */
 #define NAME_COLUMNS COLUMNS ",beside,line"
-/* Of a grant beside others, in the same places. */
+/* The columns of a grant beside others, in the same positions. */
 #define BESIDE_COLUMNS                                                         \
     "key,fence,token,expires,granted,0,boot,side,acquired_at,0,0,label,host,"  \
     "pid,thread,note,mode,slots,slot,ended"
@@ -269,8 +270,8 @@ bool hf__sql_is_full(const struct hf__sqlite *s, int rc)
 
 bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
 {
-    /* Without memory even a rollback can fail: what is begun on top of an
-     * open transaction never works again. */
+    /* Without memory even a rollback can fail: nothing that is begun on top of
+     * an open transaction ever works again. */
     if (rc != SQLITE_OK && !sqlite3_get_autocommit(s->db->handle)) {
         return true;
     }
@@ -290,9 +291,9 @@ bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
     }
 }
 
-/* May this user write all that there is? SQLite opens for reading what it
- * could not open for writing, whatever the reason was: with no descriptor to
- * be had at that moment, it was none of the files'. */
+/* May this user write all of the store's files? SQLite opens a file for reading
+ * if opening it for writing failed, whatever the reason was. If the process had
+ * no descriptor left at that moment, the files were not the reason. */
 static bool may_write(const struct hf__sqlite *s)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
@@ -403,7 +404,7 @@ void hf__pool_take(struct hf__sqlite *s)
 
     if (s->db == NULL) {
         HF_SCOPED_LOCK(&side->lock);
-        /* There is one: as many were given as sessions are open. */
+        /* The list is never empty: each open session has given it one. */
         HF_ASSERT(!hf__list_is_empty(&side->idle));
         s->db = HF__ELEMENT(side->idle.prev, struct hf__connection, idle);
         hf__list_remove(&s->db->idle);

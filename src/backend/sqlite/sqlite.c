@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embedded default store, sqlite:PATH: one machine, no server. Here a
- * session is opened and closed, the files that it found are checked against
- * those that others use, and check() says whether they, their folder and this
- * kernel are fit for locks: each thing that a promise rests on is one item. See
- * sqlite.h for where the rest is. Called as backend.h says.
+ * The embedded default store, sqlite:PATH: one machine, no server. This file
+ * opens and closes sessions, and checks the files that it found against those
+ * that other sessions use. Its check() says whether the files, their folder and
+ * this kernel are fit for locks, with one item for each thing that a promise
+ * rests on. See sqlite.h for the other files. Called as backend.h says.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -34,7 +34,7 @@ static struct hf__file_ids known_ids(const struct hf__sqlite *s)
     return known;
 }
 
-/* Those that the database consists of. */
+/* Compare with the files that the open sessions use. */
 static int compare_ids(struct hf__sqlite *s,
                        const struct hf__open_lock *open_lock,
                        const struct hf__file_ids *seen, hf_error *err)
@@ -48,7 +48,8 @@ static int compare_ids(struct hf__sqlite *s,
     return HF_OK;
 }
 
-/* The database is open: is it the one that others find? */
+/* Now that the database is open: is it the one that other sessions find? (The
+ * open lock checks the side file.) */
 static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
                   hf_error *err)
 {
@@ -56,7 +57,8 @@ static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
     int r;
 
     hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
-    /* Replaced while SQLite opened it? Then ours is not what others find. */
+    /* If it was replaced while SQLite opened it, other sessions find another
+     * file. */
     if (hf__ids_differ(&s->db->ids, &seen) == HF__FILE_DB) {
         return hf__sqlite_fail_moved(s, HF__FILE_DB, err);
     }
@@ -64,12 +66,11 @@ static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
     if (r == HF_OK) {
         s->watch.expected = seen;
         s->db->ids = seen;
-        seen.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the open
-                                                                  lock's */
+        seen.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* 0: any */
     }
-    /* Nobody else is inside, so these files are the store from now on. So they
-     * are if only such are inside as failed to open it, and are about to leave.
-     */
+    /* If no other session is inside, these files are the store from now on. The
+     * same holds if the only others failed to open it and are about to
+     * leave. */
     if (r == HF_OK &&
         (!open_lock->has_others || known_ids(s).file[HF__FILE_DB].ino == 0)) {
         (void)hf__words_write(&s->local.side->words,
@@ -78,9 +79,9 @@ static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
     return r;
 }
 
-/* The last one out may have taken log and index away, as a shell does. For
- * those of a store that was there the ballast makes room: what is held in it
- * must be renewed. */
+/* The last session to close may have removed the log and the index, as a shell
+ * does. In a store that existed before, the ballast makes room for them,
+ * because the locks held in it must be renewed. */
 static int make_log(struct hf__sqlite *s, bool was_there, hf_error *err)
 {
     hf_error why = HF_ERROR_INIT;
@@ -115,7 +116,7 @@ static int be_there(struct hf__sqlite *s, struct hf__open_lock *open_lock,
     return r;
 }
 
-/* With the open lock open: nobody else opens or makes anything meanwhile. */
+/* With the open lock held: nobody else opens or creates anything meanwhile. */
 static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
                  hf_error *err)
 {
@@ -127,8 +128,8 @@ static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
         return r;
     }
     hf__sqlite_dir_ids(&s->sqlite_dir, &seen);
-    /* To listen takes the side file alone. SQLite is not even entered: a
-     * process that forks just now must not be found in it. */
+    /* Listening needs only the side file. SQLite is not even entered: a process
+     * that forks at this moment must not be found inside SQLite. */
     if (s->local.engine_session.head.only_listens) {
         s->watch.expected = seen;
         return HF_OK;
@@ -153,7 +154,8 @@ static int enter(struct hf__sqlite *s, struct hf__open_lock *open_lock,
     return r == HF_OK ? settle(s, open_lock, err) : r;
 }
 
-/* Before anything is made: is what is there a store's, or may become one? */
+/* Before anything is created: is the existing file a store's, or may it become
+ * one? */
 static int look(struct hf__sqlite *s, hf_error *err)
 {
     struct hf__file_ids seen;
@@ -222,10 +224,10 @@ static bool part_one(void *arg, const struct hf__key *key,
             part(s, HF__SQL_HOLDERS_PART, key, token));
 }
 
-/* The process closes the store and still holds locks there, as when it is
- * about to open it again. From now on their leases alone count: else the end
- * of its life would say that the holder is dead. Where that can't be written,
- * side.c keeps the life. */
+/* The process closes the store and still holds locks there, as when it is about
+ * to open it again. From now on only their leases count: otherwise the end of
+ * this process's life in the side file would say that the holder is dead. If
+ * that cannot be written, side.c keeps the life. */
 static void part_with_grants(struct hf__sqlite *s)
 {
     s->local.engine_session.deadline = hf__after_ms(hf__now(), PARTING_MS);
@@ -266,7 +268,7 @@ struct report {
     struct hf__sqlite *s;
 };
 
-/* Or what went wrong. */
+/* On failure `to` gets the error's text. */
 static void query(struct report *report, const char *sql, char *to, size_t size)
 {
     int rc = hf__sql_ask(report->s, sql, NULL, to, size);
@@ -294,7 +296,7 @@ static void check_pragmas(struct report *report)
     hf__report_say(&report->to, "synchronous",
                    strcmp(value, "1") == 0 ? "normal" : value, NULL);
     query(report, "PRAGMA quick_check(1)", value, sizeof value);
-    /* Interrupted at the deadline: a big database, not a bad one. */
+    /* Interrupted at the deadline: the database is big, not bad. */
     if (strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT)) == 0) {
         hf__report_say(&report->to, "integrity", "not checked in time", NULL);
     } else {
@@ -324,7 +326,7 @@ static void check_files(struct report *report)
     }
 }
 
-/* Others can put one there; see vfs.h. */
+/* Other programs can put a journal there; see vfs.h. */
 static void check_journal(struct report *report)
 {
     const char *path = report->s->sqlite_dir.journal;
@@ -363,7 +365,7 @@ static void check_folder(struct report *report)
     hf__local_tell_system(&report->to, &fs, &remedies);
 }
 
-/* For sqlite3_progress_handler(): nonzero stops. */
+/* For sqlite3_progress_handler(): nonzero stops the statement. */
 static int is_late(void *arg)
 {
     return hf__local_is_over(arg);

@@ -27,22 +27,23 @@
 
 #define HF__LIFE_DIGITS 16
 
-/* As many operations go into one transaction; more go into several. */
+/* One transaction takes this many operations; a longer batch takes several. */
 #define HF__SQLITE_BATCH 256
 
-/* What a transaction does beside the database: grants that this process
- * remembers, sleepers to be woken, holders to be told of a break. Noted while
- * it runs; done once the commit is answered, or undone. Room for what most need
- * is there from the start: to renew and to release takes no memory. */
+/* What a transaction does outside the database: it remembers grants in this
+ * process, wakes waiters, and tells holders of a break. These effects are noted
+ * while it runs, and done or undone once the commit is answered. The list
+ * starts with room for what most batches need, so that renewals and releases
+ * allocate no memory. */
 enum hf__side_effect_kind {
-    HF__EFFECT_HELD,   /* the grant was remembered; undone: it is forgotten */
-    HF__EFFECT_LET_GO, /* it is to be forgotten */
-    HF__EFFECT_EXTEND, /* its lease ends later */
-    HF__EFFECT_BROKEN, /* its holder is to hear of it */
+    HF__EFFECT_HELD,   /* the grant was remembered; undo forgets it */
+    HF__EFFECT_LET_GO, /* the grant is to be forgotten */
+    HF__EFFECT_EXTEND, /* the grant's lease ends later */
+    HF__EFFECT_BROKEN, /* the grant's holder is told of the break */
     HF__EFFECT_NOTIFY, /* the claim of that ticket may enter */
-    HF__EFFECT_FREED,  /* somebody who sleeps on the name may enter */
-    HF__EFFECT_OPENED, /* all who sleep there may */
-    HF__EFFECT_TAKEN   /* nobody may; in order to claim, or not */
+    HF__EFFECT_FREED,  /* one waiter of the name may enter */
+    HF__EFFECT_OPENED, /* all waiters of the name may enter */
+    HF__EFFECT_TAKEN   /* sleepers on the name may not enter now */
 };
 
 struct hf__side_effect {
@@ -50,7 +51,7 @@ struct hf__side_effect {
     struct hf__token token;
     const struct hf__op *op; /* of FREED, OPENED, TAKEN */
     int64_t ends_us;         /* of EXTEND */
-    uint64_t life;           /* of BROKEN: its process's; 0: unknown */
+    uint64_t life;           /* of BROKEN: the holder's life; 0: unknown */
 };
 
 struct hf__side_effects {
@@ -60,60 +61,61 @@ struct hf__side_effects {
 };
 
 struct hf__sqlite {
-    struct hf__local local; /* its parker: sleeps of the busy handler */
+    struct hf__local local; /* its parker also sleeps for the busy handler */
     struct hf__sqlite_dir sqlite_dir;
     struct hf__sqlite_dir_watch watch;
-    struct hf__connection *db; /* while it works; see sql.h */
+    struct hf__connection *db; /* only while a call runs; see sql.h */
     bool is_open;
-    char life[64]; /* "dev:ino:" and HF__LIFE_DIGITS, as records name it */
+    char life[64]; /* this process as records name it: "dev:ino:" of the side
+                      file and HF__LIFE_DIGITS digits of its life */
 
-    /* Of the call that runs: */
+    /* Of the running call: */
     hf_error *err;
     int moved_file;    /* enum hf__sqlite_file, −1: none */
-    bool has_no_queue; /* in the write queue when it began */
-    bool is_hasty;     /* the next BEGIN does not wait */
+    bool has_no_queue; /* the write queue was empty when it began */
+    bool is_hasty;     /* the next BEGIN does not wait for the lock */
 
-    /* Of the transaction that runs: */
+    /* Of the running transaction: */
     int64_t now_us;  /* CLOCK_BOOTTIME */
     int64_t wall_us; /* since 1970 */
 
     /* See transaction.h. */
     uint64_t fence_base;
     uint64_t fence_ceiling;
-    uint64_t fence_wanted; /* above the ceiling; 0: none */
+    uint64_t fence_wanted; /* a fence above the ceiling; 0: none */
 
-    /* Of its operations; told once the commit is answered. */
+    /* Of its operations; reported once the commit is answered. */
     struct hf__outcome outcome[HF__SQLITE_BATCH];
     struct hf__side_effects effects;
-    int rc; /* why it has to be undone */
+    int rc; /* why the transaction has to be undone */
 
-    /* The name in hand. */
+    /* The name being worked on. */
     struct hf__name name;
     struct hf__inline_participants inline_one;
     bool is_unfit;    /* the connection failed while waiting */
-    bool has_row;     /* of its own in holdfast_lock, */
+    bool has_row;     /* the name has a row in holdfast_lock, */
     bool has_holders; /* perhaps some in holdfast_beside, */
-    bool has_waiters; /* … and in holdfast_ticket */
-    uint64_t highest; /* fence of what was cleaned away */
+    bool has_waiters; /* and perhaps some in holdfast_ticket */
+    uint64_t highest; /* highest fence of the deleted records */
 };
 
 /* ---- read.c */
 
-/* Two primitives of the engine. */
+/* Primitives of the engine. */
 int hf__sqlite_load(void *s, const struct hf__key *, const struct hf__op *,
                     bool to_change, struct hf__name **ret_name, hf_error *);
 void hf__sqlite_put_down(void *s);
 
-/* How much of a name is read. A name without others costs what its own row
- * does, whatever is asked for. */
+/* How much of a name is read. A name held by one grant with no queue costs one
+ * row, whatever is asked for. */
 enum hf__extent {
     HF__ALL_OF_IT,
-    HF__WHAT_MATTERS /* to that operation, if all goes well: then the name is
-                        marked as partial */
+    HF__WHAT_MATTERS /* only what the operation needs if all goes well; the name
+                        is then marked as partial */
 };
 
-/* Into s->name, which is empty. op may be NULL: somebody waits, or cleans.
- * SQLITE_OK also if there is no such name. */
+/* Read the name into s->name, which must be empty. op is NULL for a wait or a
+ * cleaning. SQLITE_OK also if there is no such name. */
 HF_MUST_CHECK int hf__sqlite_read(struct hf__sqlite *s,
                                   const struct hf__key *key,
                                   const struct hf__op *op, enum hf__extent);
@@ -123,9 +125,10 @@ HF_MUST_CHECK int hf__sqlite_read(struct hf__sqlite *s,
 /* The engine's commit: HF_OK, or HF__ABORTED with the reason in s->rc. */
 int hf__sqlite_commit(void *s, const struct hf__op *op, struct hf__name *,
                       struct hf__outcome *);
-/* What one statement does without reading: the renewal, or the release where
- * nobody waits in the queue, of one who has the name alone. SQLITE_OK, also if
- * it was not that and nothing is done; or why not. */
+/* Try to renew or release in one statement, without reading first. This works
+ * for the renewal of a grant that has the name alone, and for its release when
+ * the queue is empty. SQLITE_OK also if it did not apply and nothing was done;
+ * else the reason for the failure. */
 HF_MUST_CHECK int hf__sqlite_commit_fast(struct hf__sqlite *s,
                                          const struct hf__op *op,
                                          struct hf__outcome *out,
@@ -141,8 +144,8 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err);
 int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                     hf_error *err);
-/* cells.c, for gc(): a slice, in the transaction that runs. SQLITE_OK, or what
- * went wrong. */
+/* Clean one slice of the cells, for gc(), in the running transaction (cells.c).
+ * SQLITE_OK, or what went wrong. */
 HF_MUST_CHECK int hf__sqlite_clean_cells(struct hf__sqlite *s,
                                          const struct hf__key *prefix,
                                          struct hf__gc *g);

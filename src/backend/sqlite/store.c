@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine asks of the SQLite store. And all names with a prefix:
- * list(), and gc(), which deletes the records of those that nobody uses any
- * more, a few at a time, so that no renewal waits long for the write lock.
- * Called by the session's thread.
+ * The SQLite store's primitives for the engine, and scans of all names with a
+ * prefix, for list() and gc(). The latter deletes the records of unused names,
+ * a few at a time, so that no renewal waits long for the write lock. Called by
+ * the session's thread.
  */
 #include "src/backend/sqlite/sqlite.h"
 
@@ -46,9 +46,9 @@ static int look_around(void *state, hf_error *err)
 
 /* ---- reading */
 
-/* So many names are looked at in one transaction. */
+/* One transaction scans this many names. */
 #define CHUNK 128
-/* And so many such in one call. */
+/* One call runs this many such transactions. */
 #define CHUNKS 16
 
 struct names {
@@ -74,7 +74,7 @@ static int read_keys(struct hf__sqlite *s, const struct hf__scan *scan,
     sqlite3_stmt *statement;
     int rc;
 
-    /* No byte of UTF-8 is as high as the one that ends the range. */
+    /* UTF-8 has no byte as high as the one that ends the range. */
     memcpy(beyond, prefix->bytes, prefix->length);
     beyond[prefix->length] = (char)0xff;
     statement = HF__SQL_WITH(
@@ -100,7 +100,7 @@ static int read_keys(struct hf__sqlite *s, const struct hf__scan *scan,
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The next look begins just behind the last one. */
+/* The next scan begins just behind the last name of this one. */
 static void move_on(struct hf__scan *scan, const struct names *names)
 {
     scan->length = 0;
@@ -111,7 +111,7 @@ static void move_on(struct hf__scan *scan, const struct names *names)
     }
 }
 
-/* All from one state of the database. */
+/* All names are read from one state of the database. */
 static int scan_names(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__sqlite *s = state;
@@ -174,8 +174,8 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
 /* ---- the primitives */
 
 #define LOOK_NS (200 * HF__MS)
-/* That another holder came is told at once if it was so before the wait, and
- * else not earlier than this: a claim that tries after each grant to others
+/* A waiter is told of another holder at once if that one came before the wait,
+ * and else not earlier than this: a claim that tries after each grant to others
  * would write for nothing. */
 #define NEWS_NS HF__SECOND
 
@@ -212,7 +212,7 @@ const struct hf__primitives hf__sqlite_primitives = {
 
 /* ---- gc() */
 
-/* The engine's primitives for a transaction that runs. */
+/* The engine's primitives, inside a transaction that runs already. */
 static int clean_locks(struct hf__sqlite *s, const struct hf__key *prefix,
                        struct hf__gc *g)
 {

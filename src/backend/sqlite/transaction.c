@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A change of the database: how its transaction begins, with the files in their
- * place and the clocks read, how it is committed, and what that takes: blocks
- * on the disk, for which the database is grown by SQLite's own file controls,
- * as no descriptor of ours may be opened on it; a ceiling of fences, which
- * stands in the one row of holdfast_meta; and deeds beside the database. Called
+ * A change of the database: its transaction begins with the files checked and
+ * the clocks read, and is committed with three things taken care of. The
+ * database gets its disk blocks through SQLite's own file controls, as we may
+ * open no descriptor on it. The ceiling of fences is in the one row of
+ * holdfast_meta. Side effects outside the database are done or undone. Called
  * by the session's thread.
  */
 #include "src/backend/sqlite/transaction.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* More raises in a row mean that the ceiling does not hold. */
+/* More raises than this in a row mean that the ceiling does not hold. */
 #define RAISES_MAX 3
 
 /* ---- limits */
@@ -25,7 +25,7 @@ bool hf__sqlite_has_moved(struct hf__sqlite *s)
     struct hf__side_hot seen;
 
     s->moved_file = hf__sqlite_dir_changed(&s->sqlite_dir, &s->watch);
-    /* As often as it looks itself. */
+    /* The header of the side file is checked as often as the folder is. */
     if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
         !hf__side_look(s->local.side, &seen)) {
         s->watch.looked_at = looked_at;
@@ -49,10 +49,11 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
 
 /* ---- blocks */
 
-/* Others read for microseconds; a stranger may for hours. */
+/* How long merging waits for readers: ours read for microseconds, another
+ * program may read for hours. */
 #define MERGE_MS 10
 
-/* Of all pages, in the transaction that runs. */
+/* The size of all pages in the running transaction. */
 static int count_bytes(struct hf__sqlite *s, int64_t *ret_bytes)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PAGES);
@@ -68,7 +69,7 @@ static int count_bytes(struct hf__sqlite *s, int64_t *ret_bytes)
     return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* How long the database is on the disk; -1: not to be known. */
+/* The length of the database on the disk; −1: unknown. */
 static int64_t length_of(struct hf__sqlite *s)
 {
     sqlite3_file *file = NULL;
@@ -83,9 +84,10 @@ static int64_t length_of(struct hf__sqlite *s)
     return length;
 }
 
-/* SQLite heeds the hint only while there is a chunk. It is a page: what has
- * its blocks must need no more of them. And with one SQLite would round up
- * also where it cuts off, which leaves holes. */
+/* Give the database blocks for `bytes`. SQLite heeds the size hint only while a
+ * chunk size is set. The chunk is one page, so that a database that has its
+ * blocks needs no more of them. It is unset again, as SQLite would round up to
+ * it when it truncates too, which leaves holes. */
 static int grow(struct hf__sqlite *s, int64_t bytes)
 {
     int chunk = (int)s->db->page_size;
@@ -100,8 +102,8 @@ static int grow(struct hf__sqlite *s, int64_t bytes)
     chunk = 0;
     (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_CHUNK_SIZE,
                                &chunk);
-    /* What the system's VFS does not know it does not do: then the log is what
-     * a change needs blocks for. */
+    /* A VFS that does not know the hint cannot allocate blocks: then the log is
+     * all that a change needs blocks for. */
     return rc == SQLITE_OK || rc == SQLITE_NOTFOUND ? SQLITE_OK : SQLITE_FULL;
 }
 
@@ -115,8 +117,8 @@ int hf__space_begin(struct hf__sqlite *s)
     return rc == SQLITE_OK ? count_bytes(s, &s->db->bytes_before) : rc;
 }
 
-/* Another program may have merged the log just before the commit, and cut off
- * what was taken: then the pages themselves must go there. */
+/* Another program may have merged the log just before the commit, and truncated
+ * the blocks that were allocated: then the pages themselves must be merged. */
 static void settle(struct hf__sqlite *s, int64_t bytes)
 {
     if (length_of(s) < bytes) {
@@ -133,9 +135,10 @@ int hf__space_commit(struct hf__sqlite *s)
     int64_t bytes = 0;
     int rc = count_bytes(s, &bytes);
 
-    /* SQLite may make the file longer by a zero in each block behind its end.
-     * Where pages are missing there that are committed, somebody may be merging
-     * them just then; so it is left to that, and nothing is overwritten. */
+    /* SQLite may lengthen the file by writing a zero into each block behind its
+     * end. If the file lacks pages that are committed, another program may be
+     * merging them just now. Then the growing is left to that merge, so that
+     * nothing is overwritten. */
     if (rc == SQLITE_OK && bytes > s->db->bytes &&
         length_of(s) >= s->db->bytes_before) {
         rc = grow(s, bytes);
@@ -143,7 +146,7 @@ int hf__space_commit(struct hf__sqlite *s)
     if (rc == SQLITE_OK) {
         rc = hf__sql_run(s, HF__SQL_COMMIT);
     }
-    /* Blocks of a change that failed are cut off at the next merging. */
+    /* The blocks of a change that failed are truncated at the next merge. */
     if (rc == SQLITE_OK && bytes > s->db->bytes) {
         settle(s, bytes);
     } else if (rc == SQLITE_OK) {
@@ -152,14 +155,15 @@ int hf__space_commit(struct hf__sqlite *s)
     return rc;
 }
 
-/* After a change that found no room, outside of a transaction: so that the next
- * one begins at the start of the log, if nobody reads in it. */
+/* Called outside of a transaction after a change found no room: merge, so that
+ * the next change begins at the start of the log, if nobody reads in it. */
 static void merge_log(struct hf__sqlite *s)
 {
     hf__time deadline = s->local.engine_session.deadline;
     int rc = SQLITE_BUSY;
 
-    /* The busy handler's, too; it is not asked while another one merges. */
+    /* The busy handler uses this deadline too, but SQLite does not call it
+     * while another program merges. */
     s->local.engine_session.deadline =
         hf__earlier(deadline, hf__after_ms(hf__now(), MERGE_MS));
     while (rc == SQLITE_BUSY &&
@@ -175,7 +179,7 @@ static void merge_log(struct hf__sqlite *s)
 
 /* ---- fences */
 
-/* A minute's worth of microseconds: so long one synced commit lasts. */
+/* A minute in microseconds: one synced commit lasts this long. */
 #define ROOM UINT64_C(60000000)
 
 struct meta {
@@ -212,8 +216,9 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Inside the synced transaction. Another session may have done it by now:
- * what can be read was synced before it could be. */
+/* Called inside the synced transaction. Another session may have raised the
+ * ceiling by now: whatever can be read here was synced before it became
+ * readable. */
 static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
 {
     const struct hf__value boot = {SQLITE_TEXT, 0, s->local.boot,
@@ -245,14 +250,14 @@ static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
     return rc;
 }
 
-/* Outside a transaction: well above s->fence_wanted. */
+/* Called outside a transaction: raise well above s->fence_wanted. */
 static int raise_ceiling(struct hf__sqlite *s)
 {
     uint64_t wanted = s->fence_wanted;
     int rc;
 
     s->fence_wanted = 0;
-    /* Not a kept statement: this pragma acts when it is compiled. */
+    /* Not a prepared statement: this pragma acts when it is compiled. */
     rc = sqlite3_exec(s->db->handle, "PRAGMA synchronous=FULL", NULL, NULL,
                       NULL);
     if (rc == SQLITE_OK) {
@@ -299,7 +304,8 @@ int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
 {
     struct meta meta;
 
-    /* Its record may have been deleted since this session read the base. */
+    /* The name's record may have been deleted since this session read the
+     * base. */
     if (!has_record && get_meta(s, &meta) == SQLITE_OK &&
         meta.base > s->fence_base) {
         s->fence_base = meta.base;
@@ -308,7 +314,7 @@ int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
                                                : (int64_t)s->fence_base;
 }
 
-/* ---- deeds */
+/* ---- side effects */
 
 int hf__side_effects_reserve(struct hf__sqlite *s, hf_error *err)
 {
@@ -397,10 +403,11 @@ static void undo_effects(struct hf__sqlite *s)
 
 /* ---- a transaction */
 
-/* SQLite undoes what it could not commit. Only after an error of the device
- * the frames may stand in the log all the same, and be found there when it is
- * next read from the start. So they do when the log was written and its index
- * could not grow, for want of space or not. */
+/* May a change whose commit failed still last? SQLite undoes what it could not
+ * commit. But after an error of the device the frames may be in the log
+ * nevertheless, and be found when it is next read from the start. The same
+ * holds if the log was written and its index could not grow, whether for want
+ * of space or not. */
 static bool may_last(const struct hf__sqlite *s, int rc)
 {
     switch (rc) {
@@ -460,7 +467,8 @@ int hf__txn_once(struct hf__sqlite *s, struct hf__txn *txn)
     return rc;
 }
 
-/* In one turn: what was made room for, nobody else in the queue may use. */
+/* All tries are in one turn, so that no other writer in the queue uses the room
+ * that was made. */
 int hf__txn_queue(struct hf__sqlite *s, struct hf__txn *txn)
 {
     struct hf__write_queue_at write_queue = hf__side_write_queue(s->local.side);

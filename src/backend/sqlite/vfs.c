@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files as SQLite sees them. A VFS over the system's, for SQLite to call, that
- * knows no rollback journals; and the first hundred bytes of a database, as
- * sqlite.org/fileformat2.html has them, which say whether it may be opened so.
- * A new database is begun here and not by SQLite, which begins each in rollback
- * mode, with a journal on the disk. What else is in the file is for connect.c.
- * Called by whoever opens a session.
+ * Files as SQLite sees them. This is a VFS over the system's, for SQLite to
+ * call, that knows no rollback journals. It also reads the first hundred bytes
+ * of a database, as sqlite.org/fileformat2.html describes them, which say
+ * whether it may be opened in this way. A new database is begun here and not by
+ * SQLite, which begins each in rollback mode with a journal on the disk. The
+ * rest of the file is left to connect.c. Called by any thread that opens a
+ * session.
  */
 #include "src/backend/sqlite/vfs.h"
 
@@ -22,13 +23,15 @@
 
 /* ---- a VFS without journals */
 
-/* Both are set once, with forks forbidden, which is one lock for all. */
+/* Both are set once, with forks forbidden, which is one lock for the whole
+ * process. */
 static sqlite3_vfs *below;
-static sqlite3_vfs shim; /* as that one, but for four of its calls */
-/* This library's alone: a program may have two, one in a plugin. */
+static sqlite3_vfs shim; /* a copy of it with four calls replaced */
+/* This name is unique to this copy of the library: a program may have two, one
+ * of them in a plugin. */
 static char shim_name[32];
 
-/* SQLite asks for no others by name but journals. */
+/* The only other files that SQLite asks for by name are journals. */
 static bool is_log(const char *name)
 {
     size_t length = strlen(name);
@@ -60,8 +63,8 @@ static int find_file(sqlite3_vfs *vfs, const char *name, int how, int *ret_is)
     return is_log(name) ? below->xAccess(below, name, how, ret_is) : SQLITE_OK;
 }
 
-/* The path as it was judged: what has become a symbolic link since is not
- * followed, as it would be if it were resolved here. */
+/* Return the path as it was checked. Resolving it here would follow a symbolic
+ * link that was put there since. */
 static int name_file(sqlite3_vfs *vfs, const char *name, int size, char *to)
 {
     size_t length = strlen(name);
@@ -74,7 +77,7 @@ static int name_file(sqlite3_vfs *vfs, const char *name, int size, char *to)
     return SQLITE_OK;
 }
 
-/* By its name: what the application made the default it may free again. */
+/* Found by its name: the program may free a VFS that it made the default. */
 static sqlite3_vfs *find_below(void)
 {
     if (below == NULL) {
@@ -86,9 +89,9 @@ static sqlite3_vfs *find_below(void)
     return below;
 }
 
-/* Its name is known for that moment only: the list of names is the whole
- * program's, and would outlive a library that is unloaded. A connection keeps
- * what it was opened with. */
+/* The VFS is registered for this moment only: the list of VFSs is the whole
+ * program's, and the entry would outlive a library that is unloaded. A
+ * connection keeps the VFS that it was opened with. */
 int hf__vfs_open(const char *path, int flags, sqlite3 **ret_handle)
 {
     int rc = SQLITE_NOMEM;
@@ -98,7 +101,7 @@ int hf__vfs_open(const char *path, int flags, sqlite3 **ret_handle)
         (void)snprintf(shim_name, sizeof shim_name, "holdfast-%p",
                        (void *)&shim);
         shim = *below;
-        shim.iVersion = shim.iVersion < 3 ? shim.iVersion : 3; /* has no more */
+        shim.iVersion = shim.iVersion < 3 ? shim.iVersion : 3; /* our newest */
         shim.pNext = NULL;
         shim.zName = shim_name;
         shim.xOpen = open_by_name;
@@ -117,7 +120,7 @@ int hf__vfs_open(const char *path, int flags, sqlite3 **ret_handle)
     return rc;
 }
 
-/* ---- what a database begins with */
+/* ---- the header of a database */
 
 enum {
     PAGE_SIZE = 4096,
@@ -125,10 +128,10 @@ enum {
     AT_WRITE_MODE = 18, /* 1: rollback journal, 2: WAL */
     AT_READ_MODE = 19,
     AT_CHANGES = 24,
-    AT_SCHEMA = 40, /* rises with each change of it; 0: there never was one */
+    AT_SCHEMA = 40, /* rises with each change of it; 0: no schema yet */
     AT_USER_VERSION = 60,
     AT_APPLICATION_ID = 68,
-    AT_VALID_FOR = 92, /* the count of changes that goes with the next */
+    AT_VALID_FOR = 92, /* the change count for which the next field is valid */
     AT_LIBRARY = 96
 };
 
@@ -139,7 +142,7 @@ struct opened {
     bool is_readonly;
     sqlite3_int64 size;
     unsigned char header[HEADER_SIZE];
-    sqlite3_file file; /* the VFS's own is longer */
+    sqlite3_file file; /* last, as the VFS's own is longer */
 };
 
 static void opened_free(struct opened *o)
@@ -205,7 +208,7 @@ static int read_header(struct opened *o)
     return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
 }
 
-/* SQLite's code; *ret_opened is set early. */
+/* Gives SQLite's code; *ret_opened is set early, also on failure. */
 static int open_file(const struct hf__sqlite_dir *sqlite_dir,
                      struct opened **ret_opened)
 {
@@ -249,8 +252,8 @@ int hf__header_fail_foreign(const struct hf__sqlite_dir *sqlite_dir,
                     sqlite_dir->path[HF__FILE_DB]);
 }
 
-/* What has never been checkpointed says nothing of itself: others look then
- * at what is in its log. */
+/* Is it a database that may be ours? The header of one that was never
+ * checkpointed says nothing: connect.c then looks at what is in its log. */
 static int judge(const struct hf__sqlite_dir *sqlite_dir,
                  const struct opened *o, hf_error *err)
 {
@@ -275,8 +278,9 @@ static int judge(const struct hf__sqlite_dir *sqlite_dir,
     return HF_OK;
 }
 
-/* With the database locked: a journal of a transaction that goes on would be
- * none that was left over. A stranger's can't be its own. */
+/* Called with the database locked: otherwise the journal might belong to a
+ * transaction that still runs, and not be left over. A stranger's journal
+ * cannot belong to the database. */
 static int judge_journal(const struct hf__sqlite_dir *sqlite_dir,
                          const struct opened *o, hf_error *err)
 {
@@ -319,15 +323,14 @@ int hf__header_look(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
 {
     int r;
 
-    hf__fork_forbid(); /* a child would find SQLite entered */
+    hf__fork_forbid(); /* a forked child would find SQLite entered */
     r = look(sqlite_dir, err);
     hf__fork_allow();
     return r;
 }
 
-/* With nothing in it, but that it is in WAL mode: pages of 4096 bytes, of which
- * there is one, an empty leaf. A log beside an empty file is of another
- * database, that was deleted. */
+/* Write an empty database in WAL mode: one page of 4096 bytes, an empty leaf. A
+ * log beside an empty file belongs to another database, which was deleted. */
 static int begin(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                  hf_error *err)
 {
@@ -357,7 +360,8 @@ static int begin(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                 o->file.pMethods->xWrite(&o->file, page, sizeof page, 0), err);
 }
 
-/* As SQLite does it; who has pages in memory sees that there was a change. */
+/* Set WAL mode as SQLite does it; a raised change count makes others drop the
+ * pages that they have in memory. */
 static int put_back(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                     hf_error *err)
 {
@@ -377,7 +381,8 @@ static bool is_ready(const struct opened *o)
     return o->size > 0 && !is_out_of_wal(o);
 }
 
-/* Alone: what was read is read again behind SQLite's own locks. */
+/* Lock the file exclusively with SQLite's own locks, and read the header again
+ * behind them. */
 static int rewrite(const struct hf__sqlite_dir *sqlite_dir, struct opened *o,
                    hf_error *err)
 {
@@ -416,7 +421,7 @@ static int prepare(const struct hf__sqlite_dir *sqlite_dir, hf_error *err)
         return r;
     }
     r = judge(sqlite_dir, o, err);
-    /* Why it can't be written is said by who opens it. */
+    /* A read-only file is reported when it is opened for use. */
     return r != HF_OK || is_ready(o) || o->is_readonly
                ? r
                : rewrite(sqlite_dir, o, err);

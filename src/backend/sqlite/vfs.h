@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a database file begins with: is it one, whose, and in which mode? Asked
- * before anything is made beside it, and before SQLite is given the file, for
- * hf__vfs_open() is right for a database in WAL mode alone. Read through
- * SQLite's own VFS, as closing a descriptor of ours would drop the POSIX locks
- * that somebody else in this process may have on the file. Thread: any.
+ * The header of a database file: is it a database, whose is it, and in which
+ * mode? It is checked before any file is made beside it and before SQLite gets
+ * it, because hf__vfs_open() is right only for a database in WAL mode. The
+ * header is read through SQLite's own VFS: closing a descriptor of ours would
+ * drop the POSIX locks that other code in this process may have on the file.
+ * Thread: any.
  */
 #ifndef HF_BACKEND_SQLITE_VFS_H
 #define HF_BACKEND_SQLITE_VFS_H
@@ -17,16 +18,15 @@
 
 #define HF__SQLITE_APPLICATION_ID 1212574827 /* "HFlk" */
 
-/* Changes nothing. HF_OK, also if there is no file; HF_EPROTO: it is no
- * database, or another program's; HF_EUNSAFE: it was taken out of WAL mode,
- * and has a journal that may count; HF_EINVAL: SQLite takes no path as long;
- * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
+/* Check the header; changes nothing. HF_OK, also if there is no file;
+ * HF_EPROTO: not a database, or another program's; HF_EUNSAFE: it was taken out
+ * of WAL mode and has a journal that may count; HF_EINVAL: the path is too long
+ * for SQLite; HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
 HF_MUST_CHECK int hf__header_look(const struct hf__sqlite_dir *sqlite_dir,
                                   hf_error *err);
-/* With the open lock held, with log and index there: an empty file becomes an
- * empty database in WAL mode, one that was taken out of it is put back. Same
- * results.
- */
+/* With the open lock held, and log and index in place: turn an empty file into
+ * an empty database in WAL mode, and put a database that was taken out of WAL
+ * mode back into it. Results as hf__header_look(). */
 HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
                                      hf__time deadline, hf_error *err);
 
@@ -34,13 +34,13 @@ HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
 HF_MUST_CHECK int
 hf__header_fail_foreign(const struct hf__sqlite_dir *sqlite_dir, hf_error *err);
 
-/* As sqlite3_open_v2(), for a path that is absolute, by SQLite's way to files
- * less one thing: of what has a name it finds, opens and deletes the database
- * and its write-ahead log alone. SQLite plays a rollback journal back before it
- * has read a byte of the database, whoever made it, and deletes the further
- * file that is named in it. A database in WAL mode never has one that counts,
- * so for ours there is none. Temporary files stay: they have no name that
- * anybody could foresee. */
+/* As sqlite3_open_v2(), for an absolute path, with SQLite's own VFS less one
+ * thing: by name it finds, opens and deletes only the database and its
+ * write-ahead log. SQLite plays a rollback journal back before it has read a
+ * byte of the database, whoever made it, and deletes the further file that the
+ * journal names. A database in WAL mode never has a journal that counts, so
+ * ours is opened as if there were none. Temporary files still work: SQLite
+ * opens them without a name, so that nobody can foresee it. */
 HF_MUST_CHECK int hf__vfs_open(const char *path, int flags,
                                sqlite3 **ret_handle);
 

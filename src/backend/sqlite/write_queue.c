@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ticket dispenser. Whoever sees that the turn has not moved for a while
- * moves it, so no step depends on a process that may be dead. Called by the
- * thread that runs a session, around each write transaction.
+ * The ticket dispenser. A writer that sees that the turn has not moved for a
+ * while moves it, so no step depends on a process that may be dead. Called by
+ * the thread that runs a session, around each write transaction.
  */
 #include "src/backend/sqlite/write_queue.h"
 
@@ -12,8 +12,8 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* A queue longer than this is not one: a process died between two steps long
- * ago, or the memory was damaged. */
+/* A longer queue is not real: a process died between two steps long ago, or the
+ * memory was damaged. */
 #define PLAUSIBLE_QUEUE 4096
 
 static size_t next_at(struct hf__write_queue_at write_queue)
@@ -44,8 +44,8 @@ static unsigned serving_of(struct hf__write_queue_at write_queue)
     return hf__words_get(write_queue.words, serving_at(write_queue));
 }
 
-/* In one step, so that of two who do it neither sets it back. Gives whose turn
- * it is now. */
+/* Move in one step, so that of two writers that do it neither moves the turn
+ * back. Gives the ticket whose turn it is now. */
 static unsigned move_on(struct hf__write_queue_at write_queue)
 {
     hf__words_add(write_queue.words, serving_at(write_queue), 1,
@@ -59,9 +59,9 @@ static void call(struct hf__write_queue_at write_queue, unsigned ticket)
                          INT_MAX);
 }
 
-/* The turn of `ticket` is over: the next one's begins, unless somebody else
- * has already said so. If two say it at once one ticket more is passed over,
- * whose holder is called all the same. */
+/* End the turn of `ticket` and begin the next one, unless another writer has
+ * already done so. If two do it at once, one more ticket is passed over; its
+ * writer is woken too. */
 static void pass_on(struct hf__write_queue_at write_queue, unsigned ticket)
 {
     unsigned serving = serving_of(write_queue);
@@ -70,8 +70,8 @@ static void pass_on(struct hf__write_queue_at write_queue, unsigned ticket)
         return;
     }
     serving = move_on(write_queue);
-    /* Tickets that were given up are passed over; where the layout was cut off
-     * it may look as if all were. */
+    /* Pass over tickets that were given up. The loop is bounded, as all may
+     * look given up where the layout was truncated. */
     for (int i = 0;
          i < HF__WRITE_QUEUE_SLOTS &&
          hf__words_get(write_queue.words, abandoned_at(write_queue, serving)) ==
@@ -79,16 +79,16 @@ static void pass_on(struct hf__write_queue_at write_queue, unsigned ticket)
          i++) {
         serving = move_on(write_queue);
     }
-    /* Also where nobody seems to wait: of two who came at the same time the
-     * slower one may have set `next` back. */
+    /* Wake also if nobody seems to wait: of two writers that came at the same
+     * time, the slower one may have set `next` back. */
     call(write_queue, serving);
     if (serving != ticket + 1) {
         call(write_queue, ticket + 1);
     }
 }
 
-/* The mark comes first: either who passes the turn on sees it, or we see
- * that the turn has come. */
+/* The mark is set first: either the writer that passes the turn on sees it, or
+ * we see that our turn has come. */
 static void give_up(struct hf__write_queue_at write_queue, unsigned ticket)
 {
     hf__words_set(write_queue.words, abandoned_at(write_queue, ticket),
@@ -98,12 +98,13 @@ static void give_up(struct hf__write_queue_at write_queue, unsigned ticket)
 
 struct stance {
     unsigned ticket;
-    unsigned serving; /* last seen */
-    hf__time since;   /* when it was first seen so */
+    unsigned serving; /* the last ticket seen in its turn */
+    hf__time since;   /* when that was first seen */
 };
 
-/* Move a turn that has stood still for too long: the one that was just seen to
- * be before ours, for by now ours may have come. True: go without a turn. */
+/* Pass on a turn that has stood still for too long. It must be the turn that
+ * was seen before ours, for ours may have come by now. True: go on without a
+ * turn. */
 static bool lose_patience(struct hf__write_queue_at write_queue,
                           struct stance *stance, unsigned serving, hf__time now)
 {
@@ -136,7 +137,7 @@ static int wait_turn(struct hf__write_queue_at write_queue,
         hf__time now = hf__now();
 
         if ((int)(ticket - serving) <= 0) {
-            return HF_OK; /* ours; below zero: we were passed over */
+            return HF_OK; /* our turn; or, below zero, we were passed over */
         }
         if (hf__is_interrupted(head) || !hf__before(now, deadline)) {
             give_up(write_queue, ticket);
@@ -147,7 +148,7 @@ static int wait_turn(struct hf__write_queue_at write_queue,
             give_up(write_queue, ticket);
             return HF_OK;
         }
-        /* The jitter keeps all who wait from losing patience at once. */
+        /* The jitter keeps the waiters from losing patience all at once. */
         hf__futex_wait_shared(
             hf__words_name(write_queue.words, turn), seen,
             hf__earlier(deadline, hf__after_ms(stance.since,
@@ -156,7 +157,8 @@ static int wait_turn(struct hf__write_queue_at write_queue,
     }
 }
 
-/* Behind the turn was left by one who was slow to write it. */
+/* A turn that is ahead of `next` was left by a writer that was slow to write
+ * `next`. */
 bool hf__write_queue_is_empty(const struct hf__write_queue_front *front)
 {
     return (int)(front->next - front->serving) <= 0;
