@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is asked of a folder and of the files in it. What is in them is the
- * stores'. Called by whoever opens or uses a session.
+ * Checks of a store's folder and of the files in it. Their contents are left to
+ * the stores. Called by any thread that opens or uses a session.
  */
 #include "src/backend/local/dir.h"
 
@@ -116,12 +116,13 @@ void hf__dir_set_owner_mode(const struct hf__dir *dir, int fd)
     if (fstat(fd, &st)) {
         return;
     }
-    /* A setgid folder has given the group already. Where it fails the file
-     * stays ours, which is safe. */
+    /* In a setgid folder the file has the group already. If chown fails, the
+     * file stays ours, which is safe. */
     if (st.st_gid != dir->gid && fchown(fd, (uid_t)-1, dir->gid)) {
         return;
     }
-    /* Only root can give a file away, and none that has another name. */
+    /* Only root can give a file away, and must not give one that may have a
+     * second name. */
     if (geteuid() == 0 && dir->has_sole_names && st.st_uid != dir->uid &&
         fchown(fd, dir->uid, dir->gid)) {
         return;

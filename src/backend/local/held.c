@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map of what is held, and the bytes that tell other processes. When grants
- * come and go is the stores' to say. Called by every session's thread.
+ * A map of the grants that this process holds, and the locked bytes that tell
+ * other processes of them. The stores decide when grants come and go. Called by
+ * every session's thread.
  */
 #include "src/backend/local/held.h"
 
@@ -16,7 +17,7 @@ struct grant {
     struct hf__map_link link;
     struct hf__token token;
     int64_t expires_us;
-    bool is_parted; /* its record does not count on this process any more */
+    bool is_parted; /* its record no longer depends on this process */
     uint16_t key_length;
     char key[];
 };
@@ -31,7 +32,7 @@ static bool has_bytes(const struct hf__held *held)
     return held->fd >= 0;
 }
 
-/* The name's, or that of this token. */
+/* Find the grant of the name where names have bytes, else that of the token. */
 static struct grant *find(struct hf__held *held, const struct hf__key *key,
                           const struct hf__token *token)
 {
@@ -191,7 +192,7 @@ static void part(void *arg, struct hf__map_link *l)
     struct grant *grant = of_link(l);
     struct hf__key key = {grant->key, grant->key_length, 0};
 
-    /* Anew for each: it may be left from a time that was not committed. */
+    /* Always set: a former value may be left from a commit that failed. */
     grant->is_parted =
         !parting->is_over && parting->fn(parting->arg, &key, &grant->token);
     parting->is_over |= !grant->is_parted;

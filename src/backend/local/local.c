@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stores of one machine have alike of a session: sleeping and being
- * told, by the side file's words; where those at a name stand, by the boot
- * clock and, where that is another one, by the kernel's knowledge of the
- * holder; and what a check says of files. A waiter sleeps on its word, and
- * looks by itself now and then, because nobody tells of those who are killed
- * and a wake-up may go to somebody who is. One in the queue sleeps on the word
- * of its ticket, so a hand-over wakes one, and not the queue. What a record
- * says is the stores' to read. Called by the session's thread.
+ * What the sessions of all stores on one machine have in common. A waiter
+ * sleeps on a word of the side file and is woken through it. It also looks by
+ * itself now and then, because nobody reports a killed holder, and a wake-up
+ * may go to a waiter that was killed. A waiter in the queue sleeps on the word
+ * of its ticket, so a hand-over wakes one waiter and not the whole queue.
+ * Grants and tickets are judged by the boot clock or, for those of another
+ * clock, by whether the kernel says that the holder lives. check() describes
+ * files. The stores read their records themselves. Called by the session's
+ * thread.
  */
 #include "src/backend/local/local.h"
 
@@ -110,14 +111,15 @@ void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
         seen, until);
 }
 
-/* ---- judging */
+/* ---- state of grants and tickets */
 
 bool hf__local_is_same_clock(const struct hf__local *s, const char *boot)
 {
     return strncmp(boot, s->boot, sizeof s->boot) == 0;
 }
 
-/* Since the grant, by the wall clock; of one of the future nothing is left. */
+/* The rest of lasts_us since the grant, by the wall clock; 0 if the grant is in
+ * the future. */
 static int64_t left_of(int64_t lasts_us, const struct hf__terms *terms,
                        const struct hf__name *name)
 {
@@ -126,9 +128,8 @@ static int64_t left_of(int64_t lasts_us, const struct hf__terms *terms,
                : lasts_us - (name->wall_us - terms->since_us);
 }
 
-/* By the clock of the boot in which it was made, and after a restart by the
- * wall clock, within which the time that it was to be kept bounds it on both
- * sides. */
+/* By the clock of the boot in which it began; after a restart by the wall
+ * clock, bounded on both sides: the result is never above keep_us. */
 static int64_t kept_for(const struct hf__local *s,
                         const struct hf__terms *terms,
                         const struct hf__name *name)
@@ -139,7 +140,7 @@ static int64_t kept_for(const struct hf__local *s,
     if (hf__local_is_same_clock(s, terms->boot)) {
         return terms->keep_until_us - name->now_us;
     }
-    /* For ever: no clock ends it. */
+    /* It is kept for ever, so no clock ends it. */
     return terms->keep_us >= HF_KEEP_MAX_MS * 1000
                ? terms->keep_us
                : left_of(terms->keep_us, terms, name);
@@ -154,9 +155,9 @@ int64_t hf__local_kept_until(const struct hf__local *s,
     return kept_us > 0 ? name->now_us + kept_us : 0;
 }
 
-/* How long a lease still runs that began under another boot id and is tied to
- * no process: by the wall clock, for as long as it was given in its own boot.
- * Not above 0 also if that clock is behind the grant. */
+/* The rest of a lease that began under another boot id and depends on no
+ * process: by the wall clock, for as long as it was given in its own boot. Not
+ * above 0 also if that clock is behind the grant. */
 static int64_t left_by_wall(const struct hf__terms *terms,
                             const struct hf__name *name)
 {
@@ -185,11 +186,11 @@ void hf__local_lease_state(const struct hf__local *s,
         return;
     }
     g->holder_lives = hf__side_probe(s->side, g->life);
-    /* A container may show a boot id of its own. Whose byte is locked was
-     * not there before a restart, whatever the id says. */
+    /* A container may show a boot id of its own. But a process whose byte is
+     * locked did not run before a restart, whatever the id says. */
     if (!is_same_boot && g->holder_lives != 1) {
         g->state = HF__PARTICIPANT_ENDED;
-        g->ends_us = name->now_us - name->wall_us; /* nobody knows when */
+        g->ends_us = name->now_us - name->wall_us; /* end is unknown */
     } else if (g->holder_lives == 0) {
         g->state = HF__PARTICIPANT_DEAD;
     } else if (!is_same_clock) {
@@ -197,10 +198,10 @@ void hf__local_lease_state(const struct hf__local *s,
     }
 }
 
-/* By when it was last seen. The time last seen may have been set to nothing
- * since: nobody was in the store then. a time last seen of the future is
- * nobody's of ours. Whose process lives keeps its place: it may have been
- * stopped. */
+/* Judge a ticket by when it was last seen. That time may have been reset since,
+ * when nobody was in the store. A time in the future does not come from our
+ * clock. A ticket whose process lives keeps its place in the queue, as the
+ * process may only have been stopped. */
 static enum hf__participant_state by_last_seen(const struct hf__local *s,
                                                int64_t now_us,
                                                const struct hf__participant *t,
@@ -219,8 +220,8 @@ static enum hf__participant_state by_last_seen(const struct hf__local *s,
                : HF__PARTICIPANT_ENDED;
 }
 
-/* Where the time last seen is of another time namespace's clock, the byte alone
- * decides. */
+/* Where the time last seen is by the clock of another time namespace, only the
+ * locked byte of the process counts. */
 void hf__local_ticket_state(const struct hf__local *s, int64_t now_us,
                             struct hf__participant *t)
 {

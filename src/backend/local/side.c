@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The side file as an object of the process: making it, setting it up, its
- * descriptor, mapping and life. Called by every session's thread.
+ * The side file as an object of this process: creating it, setting it up, its
+ * descriptor, its mapping and its life. Called by every session's thread.
  */
 #include "src/backend/local/side.h"
 
@@ -87,7 +87,7 @@ static int examine(const struct hf__dir *dir, const struct hf__side *side,
                         dir->prefix, dir->side, (unsigned)head.version,
                         (unsigned)ours->version, dir->store);
     }
-    /* It would neither see nor heed what it has not heard of. */
+    /* An older version neither sees nor respects what the new format adds. */
     if (!is_alone && head.version < ours->version && !is_blank(&head)) {
         return hf__fail(err, HF_EPROTO,
                         "%s is in use by an older version of Holdfast; stop "
@@ -113,11 +113,11 @@ static void bytes_free(unsigned char **bytes)
 static bool is_written(const struct hf__side *side, const void *bytes,
                        size_t size)
 {
-    errno = ENOSPC; /* of a write that was cut short */
+    errno = ENOSPC; /* for a write that was cut short */
     return pwrite(side->fd, bytes, size, 0) == (ssize_t)size;
 }
 
-/* Nobody is there: all begins anew. */
+/* No process uses the store, so the layout starts empty. */
 static int set_up(const struct hf__dir *dir, const struct hf__side *side,
                   hf_error *err)
 {
@@ -148,8 +148,8 @@ static int lock_byte(const struct hf__dir *dir, const struct hf__side *side,
                : HF_OK;
 }
 
-/* Show that we are there, as the first one or beside others. HF_CONFLICT: try
- * again, somebody else is just setting it up or deleted it. */
+/* Lock the presence byte, as the only process or beside others. HF_CONFLICT:
+ * try again, as another process is just setting the file up or deleted it. */
 static int be_present(const struct hf__dir *dir, const struct hf__side *side,
                       bool *ret_has_others, hf_error *err)
 {
@@ -190,7 +190,7 @@ static void side_free(struct hf__side *side)
 
 HF_CLEANUP_FN(struct hf__side, side_free);
 
-/* Its mapping, and its life. */
+/* Map the layout, and lock the byte of this process's life. */
 static int come_alive(const struct hf__dir *dir, struct hf__side *side,
                       hf_error *err)
 {
@@ -200,7 +200,7 @@ static int come_alive(const struct hf__dir *dir, struct hf__side *side,
     side->wake_view.words = &side->words;
     side->wake_view.at = HF__SIDE_OFFSET(wake_table);
     hf__random(&side->life, sizeof side->life);
-    side->life |= 1; /* zero is no life */
+    side->life |= 1; /* zero means no life */
     return lock_byte(dir, side, F_WRLCK, byte_of(side->life), err);
 }
 
@@ -216,7 +216,7 @@ static struct hf__side *find(const struct hf__side *same)
     return NULL;
 }
 
-/* One try, with the family locked; HF_CONFLICT: another one is needed. */
+/* One try, with the list of sides locked; HF_CONFLICT: try again. */
 static int try_get(const struct hf__dir *dir, struct hf__side **ret_side,
                    bool *ret_has_others, hf_error *err)
 {
@@ -317,7 +317,8 @@ void hf__side_put(struct hf__side *side)
     sides = side->kind->sides; /* the side may be freed below */
     hf__fork_list_lock(sides);
     side->refs--;
-    /* All that nobody uses and no grant needs, also of earlier times. */
+    /* Free every side without sessions whose grants have all ended, also those
+     * kept by earlier calls. */
     HF__LIST_EACH (it, &sides->members) {
         struct hf__side *one = HF__ELEMENT(it, struct hf__side, link);
 

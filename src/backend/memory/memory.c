@@ -2,8 +2,8 @@
 /*
  * memory:NAME, the store with nothing around the engine. It serves tests, and
  * programs whose locks need not reach beyond their own process. One mutex
- * guards everything, so a batch is one atomic step, which can't fail halfway:
- * no result is ever HF_EUNKNOWN. What is in a store is store.c's.
+ * guards everything, so a batch is one atomic step that cannot fail halfway: no
+ * result is ever HF_EUNKNOWN. The records are kept in store.c.
  */
 #include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
@@ -96,7 +96,7 @@ static void memory_close(void *state)
             s->life->until = hf__after_ms(hf__now(), s->life->timeout_ms);
             s->life = NULL;
         }
-        hf__unpark(&s->store->changed); /* who waits for its end knows when */
+        hf__unpark(&s->store->changed); /* waiters for its end know when */
         s->store->sessions--;
         s->store = NULL;
         hf__mem_sweep();
@@ -110,8 +110,9 @@ static const char *const options[] = {"session_timeout", NULL};
      HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
      HF_CAP_SLOTS | HF_CAP_PUSH | HF_CAP_CELLS)
 
-/* As with a server that has sessions: what a grant needs to outlive its own
- * is not there, and who waits has left something that stands in a queue. */
+/* With session_timeout the store is like a server that has sessions. It then
+ * lacks what a grant needs to outlive its session, and a waiter leaves a ticket
+ * that stands in the queue. */
 static unsigned memory_caps(const struct hf__url *url)
 {
     if (hf__url_option(url, "session_timeout") == NULL) {

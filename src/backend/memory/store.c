@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores of memory: and all that is in them: finding them, saying who of
- * their records still counts, what the engine and cell() do with them, and
- * forgetting them once nothing in them can matter any more. Thread: any, under
- * the mutex of hf__mem_stores, which the calls for cells lock themselves.
+ * The memory: stores and their contents: finding a store, judging which of its
+ * records still count, the primitives of the engine and cell(), and freeing a
+ * store once nothing in it can matter any more. Thread: any, under the mutex of
+ * hf__mem_stores, which the calls for cells lock themselves.
  */
 #include "src/backend/memory/store.h"
 
@@ -32,7 +32,7 @@ struct cell {
 
 #define CELL(at) HF__ELEMENT(at, struct cell, link)
 
-/* ---- clients whose grants live with them */
+/* ---- clients whose grants end with them */
 
 static hf__time life_end(const struct hf__mem_life *life)
 {
@@ -73,8 +73,8 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     if (r != HF_OK) {
         return r;
     }
-    /* What was of one that is over has ended, as nobody is there to say else.
-     */
+    /* The grants of a life that is over have ended: a missing life counts as
+     * ended. */
     HF__LIST_EACH (link, &s->store->lives) {
         if (!hf__before(hf__now(), life_end(LIFE(link)))) {
             drop_life(LIFE(link));
@@ -92,15 +92,15 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     }
     s->life->timeout_ms = timeout_ms;
     s->life->sessions++;
-    /* As much less than the timeout as is usual: a client stops to believe in
-     * its grant well before the server gives it away. */
+    /* Two thirds of the timeout, as is usual: a client stops believing in its
+     * grant well before the server gives it away. */
     s->engine_session.head.server_info.lease_us = timeout_ms * 1000 * 2 / 3;
     return HF_OK;
 }
 
-/* ---- where everybody stands */
+/* ---- state of grants and tickets */
 
-/* It goes on if the client comes back in time. */
+/* A closed client's grant goes on if the client comes back in time. */
 static int64_t ends_us_of(const struct hf__mem_life *life, int64_t now_us)
 {
     if (life == NULL) {
@@ -212,7 +212,7 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     return HF_OK;
 }
 
-/* The first change of a name makes its record. */
+/* The first change of a name creates its record. */
 static int add(struct hf__mem_store *store, const struct hf__key *key)
 {
     struct hf__mem_entry *e = hf__alloc(sizeof *e);
@@ -290,7 +290,7 @@ static void scan_one(void *arg, struct hf__map_link *link)
     }
 }
 
-/* All in one step: there is nothing to wait for. */
+/* One call scans all names: it waits for nothing. */
 static int scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__mem_store *store = ((struct hf__mem_session *)state)->store;
@@ -351,7 +351,7 @@ static struct cell *add_cell(struct hf__mem_store *store,
     return cell;
 }
 
-/* The memory first, so that nothing is half done without it. */
+/* The value is allocated first, so that nothing is half done without memory. */
 static int write_cell(struct hf__mem_store *store, struct cell *cell,
                       const struct hf__cell_op *op)
 {
