@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells: one file for each, which is never written again once it has its name.
- * A change is a new file in the place of the one before, made by who has that
- * locked and has seen it still in its place; the first takes the name if nobody
- * has it. So who reads needs no lock. As with locks' files nothing is synced.
- * Called by the session's thread.
+ * Cells, one file for each. A cell's file is never written again once it has
+ * its name. A change is a new file that replaces the old one, made by a session
+ * that has the old one locked and has checked that it is still in its place;
+ * the first file takes the name if no other has it. So readers need no lock. As
+ * with the files of locks, nothing is synced. Called by the session's thread.
  */
 #include "src/backend/cell.h"
 
@@ -19,16 +19,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The dot keeps them apart from locks, the rest from what is aside. */
+/* The dot keeps cells apart from locks, the rest from unfinished files. */
 #define LEAD   ".cell-"
 #define FORMAT 1
-/* So long somebody may be stopped with the file locked. */
+/* How long to wait for a process that may be stopped with the file locked. */
 #define LOCK_MS 50
 
 /* In the machine's byte order. */
 struct record {
     char magic[8];
-    uint64_t checksum; /* of all behind it */
+    uint64_t checksum; /* of everything after it */
     uint32_t format;
     uint32_t size;
     uint64_t key_length;
@@ -41,7 +41,7 @@ struct record {
 
 struct contents {
     struct record head;
-    unsigned char value[HF__CELL_MAX]; /* and zeros, to a multiple of eight */
+    unsigned char value[HF__CELL_MAX]; /* zero-padded to a multiple of 8 */
 };
 
 static const char magic[8] = {'H', 'F', 'l', 'k', 'c', 'e', 'l', 'l'};
@@ -55,7 +55,7 @@ static void free_contents(struct contents **contents)
     hf__free(*contents);
 }
 
-/* ---- what is in a file */
+/* ---- the contents of a file */
 
 static size_t size_of(const struct contents *c)
 {
@@ -69,7 +69,7 @@ static uint64_t checksum(const struct contents *c)
     return hf__file_sum((const unsigned char *)c + from, size_of(c) - from);
 }
 
-/* `length` bytes of `size` were read. */
+/* `length` bytes of a file of `size` bytes were read. */
 static bool is_whole(const struct contents *c, size_t length, int64_t size)
 {
     const struct record *r = &c->head;
@@ -83,7 +83,7 @@ static bool is_whole(const struct contents *c, size_t length, int64_t size)
            r->checksum == checksum(c);
 }
 
-/* key NULL: of any key. */
+/* key NULL: accept any key. */
 static int read_file(const struct hf__lockfile *file, const struct hf__key *key,
                      struct contents *c, hf_error *err)
 {
@@ -183,8 +183,7 @@ static int put_in_place(const struct hf__lockfile *file,
     return r;
 }
 
-/* Nobody else puts a file in the place of one that is locked here, and is in
- * its place. */
+/* Nobody else replaces a file that is locked here and is still in its place. */
 static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
                          struct contents *c, hf_error *err)
 {
@@ -252,7 +251,7 @@ struct cleaning {
     struct hf__gc *gc;
 };
 
-/* What makes no sense, or is locked, stays. */
+/* Damaged and locked files are left alone. */
 static int clean_one(struct hf__file *s, const char *name,
                      const struct hf__scan *scan)
 {
@@ -262,7 +261,7 @@ static int clean_one(struct hf__file *s, const char *name,
     struct hf__cell_state now;
 
     if (hf__lockfile_open_name(s, name, &file, NULL) != HF_OK || file.fd < 0 ||
-        file.size != (int64_t)sizeof c->head || /* it has a value, or must */
+        file.size != (int64_t)sizeof c->head || /* has a value, or is damaged */
         read_file(&file, NULL, c, NULL) != HF_OK ||
         !hf__file_is_named(
             &(struct hf__key){c->head.key, (uint16_t)c->head.key_length, 0},

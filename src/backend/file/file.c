@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file:DIR, one file for each lock and cell: no server, no library, nothing but
- * the kernel. Here the folder is judged, a session is opened and closed, its
- * calls begin, and check() says whether the ground is fit for locks. What a
- * lock's file says is read.c's, what becomes of it write.c's; see file.h for
- * the rest. Called as backend.h says.
+ * file:DIR, one file for each lock and cell: no server, no library, only the
+ * kernel. This file checks the folder, opens and closes sessions, begins their
+ * calls, and its check() says whether the folder and the system are fit for
+ * locks. read.c reads a lock's file, write.c changes it; see file.h for the
+ * rest. Called as backend.h says.
  */
 #include "src/backend/file/file.h"
 
@@ -27,7 +27,7 @@
 static int set_path(struct hf__file_dir *file_dir, const char *path,
                     hf_error *err)
 {
-    /* Room for the longest name of a file in it. */
+    /* This leaves room for the longest file name in the folder. */
     int r = hf__dir_name(&file_dir->dir, path, NAME_MAX + 2, err);
     char *whole = file_dir->dir.store;
     size_t used;
@@ -48,7 +48,7 @@ static int set_path(struct hf__file_dir *file_dir, const char *path,
     return HF_OK;
 }
 
-/* Who may rename the folder may put another one in its place. */
+/* A user who may rename the folder may put another one in its place. */
 static int look_above(const char *path, hf_error *err)
 {
     char above[PATH_MAX];
@@ -91,8 +91,8 @@ static int open_folder(struct hf__dir *dir, struct stat *ret_st, hf_error *err)
                : HF_OK;
 }
 
-/* With a group: what is made there is of it. Where everybody may make files,
- * that says nothing of who did. */
+/* Does the folder share its files with its group? Where everybody may make
+ * files, the group of a file says nothing of who made it. */
 static bool is_of_group(const struct stat *st)
 {
     return (st->st_mode & S_ISGID) != 0 && (st->st_mode & S_IWOTH) == 0;
@@ -107,7 +107,7 @@ static int look_at(const struct hf__dir *dir, const struct stat *st,
                 ? hf__dir_fail_itself(dir->store, "look at", err)
                 : hf__dir_check(dir->store, st, &fs, allow, "file locks", err);
 
-    /* One of another user serves only where that was meant to be shared. */
+    /* Another user's folder is accepted only if it is meant to be shared. */
     return r == HF_OK && st->st_uid != geteuid() && st->st_uid != 0 &&
                    !is_shared
                ? hf__fail(err, HF_EUNSAFE,
@@ -179,7 +179,8 @@ static int check_dir(void *state, hf_error *err)
 /* ---- what the engine asks */
 
 #define LOOK_NS (200 * HF__MS)
-/* A claim that tries after each grant to others would come for nothing. */
+/* A waiter hears of another holder this late: trying after each grant to others
+ * would be useless. */
 #define NEWS_NS HF__SECOND
 
 static struct hf__rules rules(void *state)
@@ -218,7 +219,7 @@ static const struct hf__primitives primitives = {
 
 /* ---- sessions */
 
-/* How long closing may wait for others. */
+/* How long closing may wait for locked files. */
 #define CLOSE_MS 100
 
 static int file_open(void *state, const struct hf__url *url, const char *allow,
@@ -258,7 +259,7 @@ static bool part_one(void *arg, const struct hf__key *key,
         return false;
     }
     if (lockfile.fd < 0) {
-        return true; /* there is no record that could speak of us */
+        return true; /* no record depends on this process */
     }
     if (!hf__lockfile_lock(&lockfile, s->local.engine_session.deadline) ||
         hf__lockfile_read(&lockfile, key, NULL) != HF_OK) {
@@ -276,9 +277,9 @@ static void file_close(void *state)
     struct hf__file *s = state;
 
     /* The process may still hold locks there, as when it is about to open the
-     * store again. From now on their leases alone count: else the end of its
-     * life would say that the holder is dead. Where that can't be written,
-     * side.c keeps the life. */
+     * store again. From now on only their leases count: otherwise the end of
+     * this process's life in the side file would say that the holder is dead.
+     * If that cannot be written, side.c keeps the life. */
     s->local.engine_session.deadline = hf__after_ms(hf__now(), CLOSE_MS);
     if (s->local.side != NULL && hf__side_leave(s->local.side) &&
         check_dir(s, NULL) == HF_OK) {

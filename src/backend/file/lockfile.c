@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lock's file: what it is called, and the steps by which it is read and
- * changed. What is changed is write.c's. No step blocks but that for the lock,
- * and none is synced: the kernel keeps what a killed process wrote, and a power
- * failure ends all grants. Called by the session's thread; names by any.
+ * One lock's file: its name, and the steps by which it is read and changed.
+ * write.c decides what to change. Only locking the file can block. Nothing is
+ * synced: the kernel keeps what a killed process wrote, and a power failure
+ * ends all grants. Called by the session's thread; hf__file_name() by any.
  */
 #include "src/backend/file/file.h"
 
@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #define LOCK_BYTE 0
-/* A record that is written just now may be met half; it is whole soon. */
+/* A read may meet a record half written; it is whole soon, so try this
+ * often. */
 #define LOOKS 5
 
 /* ---- from keys to file names */
@@ -29,7 +30,7 @@
 #define HASHED   34 /* "%_" and 32 digits */
 #define UNIT_MAX 3
 
-/* One byte of a key as it stands in the name; gives its length. */
+/* Encode one byte of a key for the file name; gives the length. */
 static size_t encode(unsigned char c, bool is_first, char to[UNIT_MAX + 1])
 {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -46,7 +47,7 @@ static size_t encode(unsigned char c, bool is_first, char to[UNIT_MAX + 1])
     return UNIT_MAX;
 }
 
-/* Another hash than the first: of the bytes backwards. */
+/* A second, different hash: of the bytes in reverse order. */
 static uint64_t hash_backwards(const struct hf__key *key)
 {
     char bytes[HF__KEY_MAX];
@@ -60,7 +61,7 @@ static uint64_t hash_backwards(const struct hf__key *key)
 void hf__file_name(const struct hf__key *key, char to[HF__FILE_NAME_SIZE])
 {
     size_t used = 0;
-    size_t cut = 0; /* so much can stay if a hash must follow */
+    size_t cut = 0; /* length to keep if a hash must follow */
 
     for (size_t i = 0; i < key->length; i++) {
         char unit[UNIT_MAX + 1];
@@ -130,7 +131,8 @@ int hf__lockfile_open(struct hf__file *s, const struct hf__key *key,
 
 void hf__lockfile_close(struct hf__lockfile *lockfile)
 {
-    /* By name: a child that was forked just now has the open file too. */
+    /* Unlocked explicitly: a child that was forked just now has the open file
+     * too. */
     if (lockfile->is_locked) {
         (void)hf__ofd_lock(lockfile->fd, F_UNLCK, LOCK_BYTE);
     }
@@ -172,7 +174,7 @@ bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
 static int judge_damage(struct hf__lockfile *lockfile,
                         const struct hf__key *key, hf_error *err)
 {
-    /* Nobody who held it then is alive. */
+    /* It is older than the last restart, so no holder of it is alive. */
     if (key != NULL &&
         hf__file_is_from_before(lockfile->ctime_us, hf__wall_us(),
                                 hf__now().ns / 1000)) {
@@ -284,7 +286,7 @@ int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
     if (hf__fd_register(fd)) {
         r = hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    errno = ENOSPC; /* of a write that is cut short */
+    errno = ENOSPC; /* for a write that is cut short */
     if (r == HF_OK && pwrite(fd, bytes, size, 0) != (ssize_t)size) {
         r = fail(lockfile, "write", err);
     }
@@ -296,8 +298,8 @@ int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
     return r;
 }
 
-/* A whole file that has no name of a lock yet; both slots, so that there is
- * room for either on the disk. */
+/* Write a whole file that does not have a lock's name yet. Both slots are
+ * written, so that either has its room on the disk. */
 static int write_aside(const struct hf__lockfile *lockfile,
                        const struct hf__file_record *record,
                        char name[HF__ASIDE_SIZE], hf_error *err)
@@ -319,7 +321,7 @@ static int write_aside(const struct hf__lockfile *lockfile,
     return HF_OK;
 }
 
-/* Under its name it is whole from the beginning. */
+/* The file gets its name only when it is whole. */
 int hf__lockfile_create(struct hf__lockfile *lockfile,
                         const struct hf__key *key, hf_error *err)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading a name, which has a file of its own: from that file to those who are
- * at the name, as they stand now. Called by the session's thread.
+ * Loading a name from its own file: the grant and the tickets, in their present
+ * state. Called by the session's thread.
  */
 #include "src/backend/file/file.h"
 
 #include "src/base/error.h"
 
-/* So long somebody may be stopped between reading and writing, before we go
- * on to the next name. */
+/* How long to wait for a session that may be stopped between reading and
+ * writing, before going on to the next name. */
 #define LOCK_MS 50
-/* And before a break does without him. */
+/* How long a break waits for it before it goes on without the lock. */
 #define BREAK_MS 200
 
-/* ---- judging */
+/* ---- from the record to the name */
 
 static int judge_grant(const struct hf__lockfile *lockfile,
                        const struct hf__op *op, const struct hf__terms *terms,
@@ -31,7 +31,7 @@ static int judge_grant(const struct hf__lockfile *lockfile,
     g->is_detached = r->life == 0;
     g->since_us = r->acquired_at_us;
     hf__local_lease_state(&lockfile->s->local, terms, name, g);
-    /* Its own owner is told of none but others. */
+    /* Only others need to know the owner. */
     if (op == NULL || !hf__token_equal(&g->token, &op->token) ||
         (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&
          op->kind != HF__OP_RAISE)) {
@@ -40,8 +40,8 @@ static int judge_grant(const struct hf__lockfile *lockfile,
     return HF_OK;
 }
 
-/* Nothing is known of the name, perhaps because its file was deleted: then its
- * holder has no name, and is there all the same. */
+/* The name has no record, perhaps because its file was deleted. Then its holder
+ * is unknown, but may hold it nevertheless. */
 static int judge_missing(const struct hf__lockfile *lockfile,
                          const struct hf__token *mine, struct hf__name *name)
 {
@@ -88,7 +88,7 @@ int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
     } else if (!hf__token_is_zero(&r->token)) {
         result = judge_grant(lockfile, op, &terms, name);
     }
-    /* Who goes on with what it has does not mind the queue. */
+    /* Renewing and raising do not depend on the queue. */
     name->is_partial = lockfile->waiters.n > 0 && !is_whole && op != NULL &&
                        (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE);
     return result == HF_OK && !name->is_partial

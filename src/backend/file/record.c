@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that stands in a lock's file: its record, of which whole ones are told
- * from what a crash, a power failure or a person left; and behind it the queue,
- * who waits and how tickets come and go. What a record means is read.c's, who
- * may enter compatibility.c's rule, whose ticket comes or goes the engine's
- * decision, which write.c has carried out. Called by the session's thread.
+ * The contents of a lock's file. First its record: this file tells whole
+ * records from damaged ones, which a crash, a power failure or a person left.
+ * Behind it the queue: its tickets, and how they come and go. read.c interprets
+ * records, compatibility.c has the rule for who may enter, and the engine
+ * decides about tickets, which write.c carries out. Called by the session's
+ * thread.
  */
 #include "src/backend/file/file.h"
 
@@ -27,14 +28,15 @@ _Static_assert(offsetof(struct hf__file_record, checksum) + 8 ==
                    sizeof(struct hf__file_record),
                "no padding behind");
 
-/* Each step can be undone, so that no single word can change unnoticed. */
+/* Each step can be reversed, so that a change of a single word always changes
+ * the sum. */
 static uint64_t stir(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return sum ^ sum >> 29;
 }
 
-/* In four lanes, which the processor stirs at once. */
+/* Four lanes, which the processor computes at the same time. */
 uint64_t hf__file_sum(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -120,7 +122,8 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
         return HF__FOUND_DAMAGED;
     }
     best = !b_is_whole || (a_is_whole && a->sequence > b->sequence) ? a : b;
-    /* What never changes a write can't tear: it is the same in both. */
+    /* A write cannot tear the part that never changes: it is the same in both
+     * slots. */
     if ((!a_is_whole || !b_is_whole) &&
         memcmp(a, b, offsetof(struct hf__file_record, sequence)) != 0) {
         return HF__FOUND_DAMAGED;
@@ -145,13 +148,13 @@ uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
     return hf__id_equal(side, lockfile->s->local.side->id) ? life : 0;
 }
 
-/* ---- the queue: where tickets stand */
+/* ---- the queue: where tickets are */
 
-/* Who waits, for people; in the same chunk as the ticket. */
+/* A ticket's owner, for people; in the same chunk as the ticket. */
 struct waiter {
     struct hf__token token;
     struct hf__owner owner;
-    uint64_t checksum; /* of all before */
+    uint64_t checksum; /* of everything before */
 };
 
 struct chunk {
@@ -197,7 +200,7 @@ static uint64_t waiter_sum(const struct waiter *w)
     return hf__file_sum(w, offsetof(struct waiter, checksum));
 }
 
-/* ---- reading it */
+/* ---- reading the queue */
 
 static int add(struct hf__file_waiters *waiters,
                const struct hf__file_ticket *t, int index)
@@ -217,7 +220,7 @@ static int add(struct hf__file_waiters *waiters,
     return HF_OK;
 }
 
-/* What is no whole ticket is a place that nobody has. */
+/* An entry that is no whole ticket counts as free. */
 static int add_all(struct hf__file_waiters *waiters,
                    const struct hf__file_ticket *t, int n)
 {
@@ -244,7 +247,8 @@ static int compare(const void *a, const void *b)
     return x->index - y->index;
 }
 
-/* The chunks behind the first. Without one of them only order is lost. */
+/* Read the chunks behind the first. If one cannot be read, only order is
+ * lost. */
 static int read_more(struct hf__lockfile *lockfile, off_t size)
 {
     struct hf__file_ticket t[HF__WAITERS_CHUNK];
@@ -280,7 +284,8 @@ int hf__file_waiters_read(struct hf__lockfile *lockfile,
     }
     r = add_all(waiters, all->ticket,
                 (int)((length - sizeof all->slots) / sizeof *all->ticket));
-    /* Unless nobody has been there: it may have grown since it was opened. */
+    /* The file may have grown since it was opened. It is not asked if the first
+     * chunk has no tickets and there was no second one. */
     if (r == HF_OK && waiters->n_tickets == HF__WAITERS_CHUNK &&
         (waiters->n > 0 || lockfile->size > ticket_at(HF__WAITERS_CHUNK)) &&
         fstat(lockfile->fd, &st) == 0) {
@@ -316,7 +321,7 @@ void hf__file_waiters_leave(struct hf__lockfile *lockfile,
     if (i < 0) {
         return;
     }
-    /* What can't be written is passed over soon, and tried again then. */
+    /* If this write fails, the ticket is soon passed over, and removed then. */
     (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
                   ticket_at(waiters->list[i].index));
     waiters->n--;
@@ -328,7 +333,7 @@ void hf__file_waiters_leave(struct hf__lockfile *lockfile,
     }
 }
 
-/* The lowest place that nobody has; −1: there is none. */
+/* The lowest free entry; −1: there is none. */
 static int free_index(const struct hf__file_waiters *waiters)
 {
     unsigned char taken[HF__WAITERS_MAX / 8] = {0};
@@ -366,14 +371,15 @@ bool hf__file_waiters_join(struct hf__lockfile *lockfile,
     }
     t.checksum = ticket_sum(&t);
     hf__local_show(lockfile->s, one);
-    /* Only for people: without it the ticket has no name. */
+    /* The owner is only for people: if the write fails, the ticket has no
+     * name. */
     w.checksum = waiter_sum(&w);
     (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(index));
     return pwrite(lockfile->fd, &t, sizeof t, ticket_at(index)) ==
            (ssize_t)sizeof t;
 }
 
-/* ---- what is known of them */
+/* ---- judging and copying tickets */
 
 static bool read_waiter(const struct hf__lockfile *lockfile,
                         const struct hf__file_waiting *one, struct waiter *w)
@@ -398,8 +404,8 @@ void hf__file_waiters_copy(const struct hf__lockfile *lockfile, int fd)
     }
 }
 
-/* Locks are had alone here, so of those who are not the operation's own it
- * matters who comes next. */
+/* Locks here are exclusive, so beside the operation's own tickets only the next
+ * in the queue matters. */
 int hf__file_waiters_judge(const struct hf__lockfile *lockfile,
                            const struct hf__op *op, struct hf__name *name)
 {
@@ -423,7 +429,7 @@ int hf__file_waiters_judge(const struct hf__lockfile *lockfile,
         }
         t->token = ticket->token;
         t->since_us = ticket->since_us;
-        t->seen_us = INT64_MIN; /* by its time last seen alone */
+        t->seen_us = INT64_MIN; /* only its time last seen counts */
         t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
         hf__local_ticket_state(&lockfile->s->local, name->now_us, t);
         if (op != NULL && op->ret_participants != NULL &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the folder, and deleting the file of a name that nobody uses
- * any more. Called by the session's thread.
+ * Scanning the folder, and deleting the file of a name that is no longer used.
+ * Called by the session's thread.
  */
 #include "src/backend/file/file.h"
 #include "src/base/alloc.h"
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many files are looked at in one step. */
+/* One step of a cleaning handles this many files. */
 #define CHUNK 2048
-/* What was left aside by a killed process for so long is nobody's. */
+/* An unfinished file of this age was left by a killed process. */
 #define ASIDE_US (60 * INT64_C(1000000))
 
 /* ---- names in the folder */
@@ -68,7 +68,7 @@ static DIR *open_folder(const struct hf__file *s)
     return dir;
 }
 
-/* Delete what was left aside. Locks have other names. */
+/* Delete an unfinished file that was left. Locks have other names. */
 static void tidy(const struct hf__file *s, const char *name)
 {
     struct stat st;
@@ -85,7 +85,7 @@ static int fail_late(hf_error *err)
     return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
 }
 
-/* The files with that lead whose names come after scan->at, sorted. */
+/* Read the names that begin with `lead` and come after scan->at, sorted. */
 static int read_names(struct hf__file *s, const struct hf__scan *scan,
                       const char *lead, struct names *names, hf_error *err)
 {
@@ -101,7 +101,7 @@ static int read_names(struct hf__file *s, const struct hf__scan *scan,
     while (has_memory && !hf__local_is_over(&s->local) &&
            /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads it */
            (entry = readdir(dir)) != NULL) {
-        /* What begins with a dot is no lock. */
+        /* A name that begins with a dot is not a lock's. */
         if (lead == NULL ? entry->d_name[0] != '.'
                          : strncmp(entry->d_name, lead, strlen(lead)) == 0) {
             has_memory = strcmp(entry->d_name, after) <= 0 ||
@@ -134,7 +134,7 @@ bool hf__file_is_named(const struct hf__key *key, const char *name,
            memcmp(key->bytes, prefix->bytes, prefix->length) == 0;
 }
 
-/* Open and read; false: that is no lock of ours under this prefix. */
+/* Open and read; false: it is not a lock of ours under this prefix. */
 static bool read_lockfile(struct hf__file *s, const char *name,
                           const struct hf__key *prefix,
                           struct hf__lockfile *lockfile)
@@ -168,7 +168,7 @@ static int scan_one(struct hf__file *s, const char *name,
     return result;
 }
 
-/* By the names of files, not by keys. */
+/* In the order of file names, not of keys. */
 int hf__file_walk(struct hf__file *s, struct hf__scan *scan, const char *lead,
                   hf__file_fn fn, hf_error *err)
 {
@@ -196,7 +196,7 @@ int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
     return hf__file_walk(state, scan, NULL, scan_one, err);
 }
 
-/* Nobody may hold the name without knowing that he lost it. */
+/* Is the name unused, and does no holder believe that it still has it? */
 static bool is_idle(const struct hf__lockfile *lockfile,
                     const struct hf__name *name, int64_t idle_us)
 {
@@ -209,7 +209,7 @@ static bool is_idle(const struct hf__lockfile *lockfile,
                                name->now_us) == 0;
 }
 
-/* Who has it locked uses it. */
+/* A file that is locked is in use. */
 int hf__file_forget(void *state, const struct hf__key *key,
                     struct hf__name *name, int64_t idle_us)
 {

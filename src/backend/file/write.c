@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing what a decision changed. Decides in which order a change becomes
- * known: to the other processes' kernel, to the file, and, when the file is
- * seen to be still in its place, to this process and to those who wait. And
- * until when names are held, for who finds no file. Called by the session's
- * thread.
+ * Writing what a decision changed. This file decides in which order a change
+ * becomes known: to the kernel, for other processes; to the file; and, once the
+ * file is seen to be still in its place, to this process and to waiters. It
+ * also notes until when names are held, for sessions that find no file. Called
+ * by the session's thread.
  */
 #include "src/backend/file/file.h"
 
@@ -14,22 +14,24 @@
 
 /* ---- until when names are held */
 
-/* So much beyond the lease: who takes a name again and again writes it seldom.
- * Only a name whose file was deleted while held is free as much later. */
+/* The time noted is this much later than the lease's end, so that a name that
+ * is acquired again and again is noted seldom. The cost: a name whose file was
+ * deleted while held becomes free this much later. */
 #define AHEAD_US INT64_C(100000)
 
 struct layout {
     struct hf__side_layout layout;
-    /* By channel: no bound grant of its names has a lease beyond (boot clock);
-     * often a little late. Early only where somebody was stopped with the words
-     * locked: who no longer waits for that, as hf__words_lock() does not, may
-     * write a time over a later one that another has just written. */
+    /* By channel: no bound grant of its names has a lease that ends later (boot
+     * clock); the time is often a little late. It can be early only if a
+     * process was stopped with the words locked: another one stops waiting for
+     * it, as hf__words_lock() does, and may then replace a later time that was
+     * just written. */
     _Alignas(8) int64_t until_us[HF__WAKE_CHANNELS];
 };
 
 static struct hf__fork_list sides;
 
-/* 2: the layout is as SQLite's stores have it. */
+/* Since version 2 the layout is that of SQLite's stores. */
 const struct hf__side_kind hf__file_side_kind = {
     .head = {.magic = {'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
              .version = 2,
@@ -57,7 +59,7 @@ static int note_until(struct hf__side *side, const struct hf__key *key,
     bool is_noted = true;
 
     if (until_of(side, key) >= until_us) {
-        return HF_OK; /* it only grows */
+        return HF_OK; /* it never gets earlier */
     }
     hf__words_lock(&side->words);
     if (until_of(side, key) < until_us) {
@@ -76,7 +78,7 @@ int64_t hf__file_held_until(struct hf__side *side, const struct hf__key *key,
 
     if (until_us <= now_us) {
         until_us = until_of(side, key);
-        /* Nothing of ours sets it later; the page may have been scribbled. */
+        /* We never write a later time; the page may have been overwritten. */
         if (until_us > now_us + HF_LEASE_MAX_MS * INT64_C(1000)) {
             until_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
         }
@@ -97,7 +99,8 @@ static void put_grant(struct hf__lockfile *lockfile,
     if (g->marks != 0) {
         r->token = g->token;
     }
-    /* Who adopted it may have another side file, and then no life here. */
+    /* A holder that adopted it may have another side file, and then no life
+     * here. */
     if (g->is_detached || (g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
         r->life = g->life;
     }
@@ -113,7 +116,7 @@ static void put_grant(struct hf__lockfile *lockfile,
     }
 }
 
-/* False: the record stays as it is, and only the queue changes. */
+/* False: the record stays as it is; only the queue may change. */
 static bool put_record(struct hf__lockfile *lockfile,
                        const struct hf__name *name)
 {
@@ -141,8 +144,8 @@ static bool put_record(struct hf__lockfile *lockfile,
     return true;
 }
 
-/* A break leaves a new file, so that whoever is stopped with the old one
- * locked holds nobody up. On a full disk the old one must do. */
+/* A break leaves a new file, so that a process which is stopped with the old
+ * one locked delays nobody. On a full disk the old one is written. */
 static int write_record(struct hf__lockfile *lockfile, const struct hf__op *op)
 {
     int r;
@@ -158,8 +161,9 @@ static int write_record(struct hf__lockfile *lockfile, const struct hf__op *op)
 
 /* ---- what this process holds */
 
-/* The byte first: who deletes the file and who makes a new one then meet it,
- * or we see afterwards that the file is not in its place. */
+/* The byte is locked first. Then whoever deletes the file and whoever makes a
+ * new one sees the byte, or we see afterwards that the file is not in its
+ * place. */
 static int hold(struct hf__file *s, const struct hf__op *op,
                 const struct hf__participant *g, bool *ret_is_new)
 {
@@ -184,7 +188,7 @@ static int hold(struct hf__file *s, const struct hf__op *op,
                                  "there is no room to note who holds the lock");
 }
 
-/* What is gone may have been granted anew, to the same token. */
+/* A grant that is gone may have been granted again to the same token. */
 static bool is_let_go(const struct hf__name *name,
                       const struct hf__participant *g)
 {
@@ -212,8 +216,8 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
 
 /* ---- the queue */
 
-/* After the record: whoever is killed in between has a ticket too much, which
- * nobody refreshes. */
+/* Called after the record was written: if the process is killed in between, a
+ * ticket too many is left, which nobody refreshes. */
 static void change_waiters(struct hf__lockfile *lockfile,
                            const struct hf__name *name, struct hf__outcome *out)
 {
@@ -228,8 +232,8 @@ static void change_waiters(struct hf__lockfile *lockfile,
     }
 }
 
-/* Without a queue, some waiter; else the first in the queue, who alone may
- * enter. */
+/* Without a queue, wake some waiter; else the first in the queue, which alone
+ * may enter. */
 static void wake_next(struct hf__file *s, const struct hf__op *op,
                       const struct hf__name *name)
 {
@@ -248,7 +252,7 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
 
 /* ---- changing */
 
-/* What a change needs first: a file that is in its place and whole. */
+/* Make sure that the file is in its place and whole, before a change. */
 static int prepare(struct hf__lockfile *lockfile, const struct hf__op *op)
 {
     int r = HF_OK;
@@ -257,7 +261,7 @@ static int prepare(struct hf__lockfile *lockfile, const struct hf__op *op)
         r = hf__lockfile_create(lockfile, &op->key, op->err);
         return r == HF_OK ? HF__RACED : r;
     }
-    /* What is put in the file's place must be of this file. */
+    /* A new file may only replace the file that was read. */
     if ((lockfile->is_left || op->kind == HF__OP_BREAK) &&
         !hf__lockfile_is_in_place(lockfile)) {
         return HF__RACED;
@@ -288,9 +292,9 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
     if (r == HF_OK || r == HF_EUNKNOWN || !is_new) {
         return r;
     }
-    /* It was not applied after all. */
+    /* The change was not applied after all. */
     if (op->kind == HF__OP_HANDOVER) {
-        /* Its entry is there, so this can't fail. */
+        /* The token has an entry, so this cannot fail. */
         (void)!hf__held_add(&s->local.side->held, &op->key, &op->token,
                             g->ends_us, &is_new);
     } else {
@@ -299,8 +303,8 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
     return r;
 }
 
-/* The line after the record; where it is all that changes, it counts only in a
- * file that is still in its place then. */
+/* The queue is written after the record. If only the queue changes, the change
+ * counts only if the file is still in its place afterwards. */
 static int write_all(struct hf__file *s, const struct hf__op *op,
                      const struct hf__name *name, struct hf__outcome *out)
 {
@@ -321,8 +325,9 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     struct hf__file *s = state;
     int r = prepare(&s->lockfile, op);
 
-    /* The older of two states is not given out while somebody may have been
-     * granted the lock in the newer one. */
+    /* With one slot torn, the other may be the older state. Nothing is granted
+     * from it while another token may have been granted the lock in the newer
+     * one. */
     if (r == HF_OK && s->lockfile.is_torn && op->kind == HF__OP_ACQUIRE &&
         out->is_taken &&
         hf__file_held_until(s->local.side, &op->key, &op->token, name->now_us) >
