@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the calls for rows have in common, whatever the client library.
- * Statements: a name is quoted by doubling its quotes, which is right in every
- * character set whose bytes above 127 are never followed by a quote that
- * belongs to them: so such bytes are taken in UTF-8 alone. Arguments: a struct
- * of the caller's may be that of an older header, or of a newer one if it says
- * nothing that is new. An update by version: read, compute, write if the
- * version is still the same, and again: all of that but the reading and the
- * writing. And the condition that a resource compares fences by. Thread: the
- * caller's.
+ * Statements: a name is quoted by doubling its quotes. That is right only in
+ * character sets where a byte above 127 is never followed by a quote that
+ * belongs to it, so names with such bytes are taken in UTF-8 only. Arguments: a
+ * struct of the caller's may come from an older header, or from a newer one if
+ * its new fields are zero. An update by version reads, computes, writes if the
+ * version is still the same, and else tries again: all of that is here but the
+ * reading and the writing. And the condition by which a resource compares
+ * fences. Thread: the caller's.
  */
 #include "src/rows/rows.h"
 #include "src/base/alloc.h"
@@ -133,7 +133,7 @@ static bool is_ascii(const char *name)
     return true;
 }
 
-/* `what` is for the error: "table". HF_OK, HF_EINVAL. */
+/* `what` is for the error's text: "table". HF_OK, HF_EINVAL. */
 static int sql_check_name(const char *what, const char *name,
                           const struct hf__names *n, hf_error *err)
 {
@@ -159,7 +159,7 @@ static int sql_check_name(const char *what, const char *name,
     return HF_OK;
 }
 
-/* `name` is its column's. HF_OK, HF_EINVAL. */
+/* `name` is the name of the value's column. HF_OK, HF_EINVAL. */
 static int sql_check_value(const char *name, const hf_row_value *value,
                            hf_error *err)
 {
@@ -229,7 +229,7 @@ int hf__sql_guard(char *buf, size_t size, const char *column, uint64_t fence,
     return r;
 }
 
-/* Copy the caller's options over the defaults; NULL leaves these. */
+/* Copy the caller's options over the defaults; NULL keeps the defaults. */
 static int call_options(void *ours, size_t size, const void *theirs,
                         hf_error *err)
 {
@@ -463,7 +463,8 @@ int hf__change_conflict(struct hf__change *w)
                     w->call->row.table, w->call->info.tries);
 }
 
-/* Longer each time, and by chance, so that those who met do not meet again. */
+/* Random, and longer each time, so that updates that collided do not collide
+ * again. */
 static void pause_before(int tries)
 {
     int64_t most = tries < 5 ? (int64_t)PAUSE_MS << tries : PAUSE_MAX_MS;

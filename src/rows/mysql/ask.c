@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements on a connection that is not ours. A client library may be told to
- * connect anew by itself: then the transaction is gone and the statement may
- * have been sent twice, so the connection's number is compared after each.
- * Values of a result come as text whatever they are; one of the caller's is
- * written in hexadecimal, where nothing can end it.
- * Some of the server's words repeat a value of a row, which may be anybody's
- * secret, so these are cut: only what follows the last " for " is told, the
- * column or the index. Thread: the caller's.
+ * Statements on a connection that is not ours. A client library may be set to
+ * reconnect by itself: then the transaction is gone and the statement may have
+ * been sent twice, so the connection's number is compared after each statement.
+ * Values of a result come as text whatever their type. A value of the caller's
+ * is written in hexadecimal, so that no byte of it can end the literal.
+ *
+ * Some of the server's messages repeat a value of a row, which may be a secret.
+ * These are cut: only what follows the last " for " is reported, the column or
+ * the index. Thread: the caller's.
  */
 #include "src/rows/mysql/ask.h"
 #include "src/base/error.h"
@@ -21,7 +22,7 @@
 struct meaning {
     unsigned error;
     int status;
-    const char *words; /* NULL: the server's */
+    const char *words; /* NULL: use the server's */
 };
 
 static const struct meaning meanings[] = {
@@ -47,7 +48,7 @@ static const struct meaning meanings[] = {
     {1146, HF_EINVAL, NULL},
     {1193, HF_EUNSAFE, "the server has no InnoDB"},
     {HF__ROWS_NO_MEMORY, HF_ENOMEM, "out of memory"},
-    /* Not done. */
+    /* The statement was not done. */
     {1040, HF_EUNAVAIL, NULL},
     {1290, HF_EUNAVAIL, NULL},
     {1317, HF_EUNAVAIL, "the statement was ended from outside"},
@@ -56,10 +57,10 @@ static const struct meaning meanings[] = {
     {3024, HF_EUNAVAIL, "the statement took longer than max_execution_time"},
 };
 
-/* The connection is ended, or the node no longer takes part. */
+/* The connection has ended, or the node no longer takes part. */
 static const unsigned ends[] = {1047, 1053, 1152, 1158, 1159, 1160,
                                 1161, 1180, 1927, 4031, 1079};
-/* Their words repeat a value. */
+/* Errors whose messages repeat a value. */
 static const unsigned repeating[] = {1062, 1064, 1292, 1300, 1366,
                                      1367, 1411, 1586, 1761, 3140};
 
@@ -138,7 +139,7 @@ int hf__rows_fail(struct hf__rows *s, unsigned error)
     return r;
 }
 
-enum { BINARY = 63 /* the character set of what has none */ };
+enum { BINARY = 63 /* the character set of bytes, which have none */ };
 
 static bool is_whole(const MYSQL_FIELD *field)
 {
@@ -147,7 +148,7 @@ static bool is_whole(const MYSQL_FIELD *field)
            field->type == MYSQL_TYPE_LONGLONG || field->type == MYSQL_TYPE_YEAR;
 }
 
-/* Numbers and times have that character set, too. */
+/* The type is checked too: numbers and times also have that character set. */
 static bool is_binary(const MYSQL_FIELD *field)
 {
     return field->charsetnr == BINARY &&
@@ -256,11 +257,11 @@ static unsigned send_words(struct hf__rows *s, const char *words, size_t length,
     *ret_result = NULL;
     if (mysql_real_query(s->db, words, (unsigned long)length) != 0) {
         error = mysql_errno(s->db);
-        /* libmariadb has no number for a result that is still to be read. */
+        /* libmariadb gives no number for a result that is still to be read. */
         error = error == 0 ? OUT_OF_SYNC : error;
     } else {
         *ret_result = mysql_store_result(s->db);
-        /* A deadlock may come with the result, and so without one. */
+        /* A deadlock may be reported with the result, which is then missing. */
         error = *ret_result == NULL ? mysql_errno(s->db) : 0;
     }
     if (mysql_thread_id(s->db) != s->thread) {
@@ -316,7 +317,7 @@ void hf__rows_add_key(struct hf__rows *s)
     }
 }
 
-/* ---- what needs no connection */
+/* ---- calls without a connection */
 
 int hf_mysql_guard_sql(char *buf, size_t size, const char *column,
                        uint64_t fence, hf_error *err)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SELECT ... FOR UPDATE, in a transaction of the caller's. Whether there is
- * one no server says in a way that all have, but a savepoint tells: it lives
- * exactly as long as its transaction, so outside of one it is gone before it
- * can be released, and after a rollback, too.
- * A table is judged by SHOW CREATE TABLE, which sees temporary tables and
- * takes no snapshot on any server, and a lookup by EXPLAIN: one by all columns
- * of a unique index is "const", which the optimizer takes before it counts any
- * cost. Where no row is, its words for that are all it says; the locking read
- * that follows decides.
- * What a server knows of NOWAIT and SKIP LOCKED is known by what it says to
- * them: 1064 means that it does not. That is forgotten with the call: the next
- * may come on a connection to another server. Thread: the caller's.
+ * SELECT ... FOR UPDATE, in a transaction of the caller's. No server reports
+ * whether there is one in a way that all servers have, but a savepoint tells:
+ * it lives exactly as long as its transaction, so outside of one it is gone
+ * before it can be released, and after a rollback, too.
+ *
+ * A table is judged by SHOW CREATE TABLE, which sees temporary tables and takes
+ * no snapshot on any server. A lookup is judged by EXPLAIN: a lookup by all
+ * columns of a unique index is "const", which the optimizer chooses before it
+ * counts any cost. If there is no row, the plan says only that; the locking
+ * read that follows decides.
+ *
+ * Whether a server knows NOWAIT and SKIP LOCKED shows when they are used: error
+ * 1064 means that it does not. That is forgotten after the call: the next may
+ * come on a connection to another server. Thread: the caller's.
  */
 #include "src/rows/mysql/lock.h"
 #include "src/base/error.h"
@@ -76,7 +78,8 @@ int hf__session_look(struct hf__rows *s)
     return HF_OK;
 }
 
-/* What the session waits by, and what the server does then. */
+/* Read the session's lock timeouts, and whether the server rolls back at
+ * one. */
 static int read_settings(struct hf__rows *s, struct hf__patience *p)
 {
     HF_AUTO(hf__result_auto) MYSQL_RES *result = NULL;
@@ -123,7 +126,7 @@ int hf__patience_begin(struct hf__rows *s, struct hf__patience *p,
     if (r != HF_OK || wait_ms == HF_FOREVER) {
         return r;
     }
-    /* Not 0: to some servers that is no time, to others it is refused. */
+    /* Not 0: some servers take it as no wait at all, others refuse it. */
     (void)snprintf(seconds, sizeof seconds, "%" PRId64,
                    wait_ms <= 0 ? 1 : (wait_ms + SECOND_MS - 1) / SECOND_MS);
     p->is_set = true;
@@ -138,7 +141,7 @@ int hf__patience_end(struct hf__rows *s, struct hf__patience *p, int r)
     if (!p->is_set || s->is_lost) {
         return r;
     }
-    /* The second time for whoever's KILL QUERY came just then. */
+    /* The second try is for a KILL QUERY that came just at the first. */
     for (int i = 0; i < 2; i++) {
         error = set(s, p->row, p->table);
         if (error == 0) {
@@ -153,8 +156,8 @@ int hf__patience_end(struct hf__rows *s, struct hf__patience *p, int r)
 static const char create[] = "CREATE TABLE ";
 static const char engine[] = "ENGINE=";
 
-/* Behind the parenthesis that ends the columns; NULL if there is none. What is
- * in quotes does not count: a comment may say anything. */
+/* The text behind the parenthesis that ends the columns; NULL if there is none.
+ * Quoted text is skipped, as a comment may say anything. */
 static const char *behind_columns(const char *at)
 {
     int depth = 0;
@@ -232,7 +235,7 @@ int hf__table_check(struct hf__rows *s)
     return judge_table(s, row[1]);
 }
 
-/* The value of that column of the plan, "" if it is NULL or there is none. */
+/* The value of that column of the plan; "" if it is NULL or missing. */
 static const char *part(MYSQL_RES *plan, MYSQL_ROW row, const char *name)
 {
     MYSQL_FIELD *fields = mysql_fetch_fields(plan);
@@ -245,8 +248,9 @@ static const char *part(MYSQL_RES *plan, MYSQL_ROW row, const char *name)
     return "";
 }
 
-/* In the words of MariaDB and MySQL: after a look into a unique index, or for
- * a value that the column can't have. */
+/* Does the plan say that there is no row? These are the words of MariaDB and
+ * MySQL after a lookup in a unique index, or for a value that the column cannot
+ * have. */
 static bool says_no_row(const char *extra)
 {
     return strncmp(extra, "Impossible WHERE", 16) == 0 ||
@@ -312,7 +316,7 @@ static const char *suffix_of(const struct hf__rows *s,
                                                    : " FOR UPDATE";
 }
 
-/* Something is left out of the next try. */
+/* Leave the refused word out of the next try; false: there was none. */
 static bool learns(struct hf__rows *s, enum hf__wait_policy policy)
 {
     bool *word = policy == HF__SKIP && s->knows_skip     ? &s->knows_skip
@@ -337,7 +341,7 @@ static unsigned read_row(struct hf__rows *s, const char *columns,
     return hf__rows_send(s, ret_result);
 }
 
-/* Explains, and reads. */
+/* Explain the lookup, then read. */
 static int try_read(struct hf__rows *s, const char *columns,
                     enum hf__wait_policy policy, MYSQL_RES **ret_result)
 {
@@ -369,8 +373,8 @@ int hf__lock_read(struct hf__rows *s, const char *columns,
     if (r != HF_ROW_GONE || policy != HF__SKIP || !s->knows_skip) {
         return r;
     }
-    /* Somebody has it, or it is not there: that only a read tells which may
-     * be refused, and a refusal must not cost the transaction. */
+    /* Either the row is locked or there is none. Only a read that may be
+     * refused can tell, and a refusal must not cost the transaction. */
     return s->rolls_back
                ? hf__fail(s->call.err, HF_BUSY,
                           "somebody else has the row of %s locked, or there is "

@@ -2,14 +2,15 @@
 /*
  * An update by version on the server. A write always changes the version, so
  * "rows changed" and "rows found" are the same number. A write whose answer is
- * lost is never sent again: that it was done could not be told from somebody
- * else's.
- * A version that does not change with each write loses updates: so a time must
+ * lost is never sent again: whether it was done could not be told from somebody
+ * else's write.
+ *
+ * A version that does not change with each write loses updates. So a time must
  * count microseconds, and is always made later than it was, also if the
- * server's clock stands or steps back. A TIMESTAMP is compared by what it is
- * in UTC: its text is that of two moments when summer time ends. Where only
- * the text is to be had, for the new one, a row version that would not be later
- * is refused in the statement itself. Thread: the caller's.
+ * server's clock stands or steps back. A TIMESTAMP is compared by its value in
+ * UTC, as its text stands for two moments when summer time ends. The new value
+ * is only known as text. So the statement itself refuses a new version that
+ * would not be later. Thread: the caller's.
  */
 #include "src/base/error.h"
 #include "src/rows/mysql/ask.h"
@@ -81,7 +82,7 @@ static int fit(struct hf__rows *s, struct hf__row_version *v,
     return HF_OK;
 }
 
-/* To compare a text with 0 says nothing. */
+/* Comparing a text with 0 would tell nothing. */
 static int check_deleted(struct hf__rows *s, const MYSQL_FIELD *field)
 {
     return field->type >= MYSQL_TYPE_ENUM || field->type == MYSQL_TYPE_VARCHAR
@@ -92,9 +93,8 @@ static int check_deleted(struct hf__rows *s, const MYSQL_FIELD *field)
                : HF_OK;
 }
 
-/* Asks for the types of the version column and of that which tells deleted
- * rows, if it is not NULL. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too
- * coarse). */
+/* Ask for the types of the version column and of the deletion column, if that
+ * is not NULL. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too coarse). */
 static int row_version_find(struct hf__rows *s, struct hf__row_version *v,
                             const char *name, const char *deleted)
 {
@@ -104,7 +104,7 @@ static int row_version_find(struct hf__rows *s, struct hf__row_version *v,
     int r = HF_OK;
 
     *v = (struct hf__row_version){.name = name};
-    /* Nothing is read, so no snapshot is taken. */
+    /* LIMIT 0 reads nothing, so no snapshot is taken. */
     hf__sql_clear(&s->sql);
     hf__sql_addf(&s->sql, "SELECT ");
     hf__sql_name(&s->sql, name);
@@ -128,7 +128,7 @@ static int row_version_find(struct hf__rows *s, struct hf__row_version *v,
     return r == HF_OK ? fit(s, v, &fields[0]) : r;
 }
 
-/* What is to be selected. */
+/* Add the expression that reads the version. */
 static void row_version_add_read(const struct hf__row_version *v,
                                  struct hf__sql *sql)
 {
@@ -141,7 +141,7 @@ static void row_version_add_read(const struct hf__row_version *v,
     }
 }
 
-/* Takes what was read. HF_OK, HF_EINVAL: there is nothing later. */
+/* Take the version that was read. HF_OK, HF_EINVAL: no version is later. */
 static int row_version_take(struct hf__rows *s, struct hf__row_version *v,
                             const char *text)
 {
@@ -151,7 +151,7 @@ static int row_version_take(struct hf__rows *s, struct hf__row_version *v,
                         "equal to nothing: make it NOT NULL",
                         v->name);
     }
-    /* It goes into the next statement. */
+    /* Checked, as the text goes into the next statement. */
     if (strlen(text) >= sizeof v->old ||
         text[strspn(text, "0123456789-:. ")] != '\0') {
         return hf__fail(s->call.err, HF_EPROTO,
@@ -174,7 +174,7 @@ static int row_version_take(struct hf__rows *s, struct hf__row_version *v,
     return HF_OK;
 }
 
-/* The server's time, or one microsecond more than it was. */
+/* Add the server's time, or one microsecond more than the old version. */
 static void add_later(const struct hf__row_version *v, struct hf__sql *sql)
 {
     hf__sql_addf(sql, "IF(");
@@ -184,7 +184,7 @@ static void add_later(const struct hf__row_version *v, struct hf__sql *sql)
     hf__sql_addf(sql, "+INTERVAL 1 MICROSECOND)");
 }
 
-/* "`version`=8" */
+/* Add "`version`=8". */
 static void row_version_add_next(const struct hf__row_version *v,
                                  struct hf__sql *sql)
 {
@@ -197,7 +197,7 @@ static void row_version_add_next(const struct hf__row_version *v,
     }
 }
 
-/* " AND `version`=7" */
+/* Add " AND `version`=7". */
 static void row_version_add_is_old(const struct hf__row_version *v,
                                    struct hf__sql *sql)
 {
@@ -218,7 +218,7 @@ static void row_version_add_is_old(const struct hf__row_version *v,
     }
 }
 
-/* What is read before the caller's columns. */
+/* The columns that are read before the caller's. */
 enum { VERSION, IS_DELETED, FIRST };
 
 struct update {
@@ -229,7 +229,7 @@ struct update {
 
 /* ---- reading */
 
-/* "(`deleted` IS NULL OR `deleted`=0)": the row is alive. */
+/* Add "(`deleted` IS NULL OR `deleted`=0)": the row is alive. */
 static void add_is_alive(const struct update *w, struct hf__sql *sql)
 {
     hf__sql_addf(sql, "(");
@@ -255,7 +255,7 @@ static void add_wanted(const struct update *w, struct hf__sql *sql)
     }
 }
 
-/* Outside of a transaction, where nothing has to be locked. */
+/* Read outside of a transaction, where no lock is needed. */
 static int read_plain(struct update *w, const char *wanted,
                       MYSQL_RES **ret_result)
 {
@@ -295,7 +295,7 @@ static int read_row(struct update *w, MYSQL_RES **ret_result)
     return r;
 }
 
-/* The row as the callback will see it. */
+/* Take the row's values for the callback. */
 static int take_row(struct update *w, MYSQL_RES *result)
 {
     MYSQL_ROW row = mysql_fetch_row(result);
@@ -326,8 +326,8 @@ static void build(struct update *w)
     hf__sql_clear(sql);
     hf__sql_addf(sql, "UPDATE ");
     hf__rows_add_table(s);
-    /* What was explained is the reading: for an UPDATE an optimizer may go
-     * through all of a small table, and lock each row. */
+    /* Only the reading was explained: for an UPDATE an optimizer may scan all
+     * of a small table, and lock each row. */
     if (s->index[0] != '\0') {
         hf__sql_addf(sql, " FORCE INDEX(");
         hf__sql_name(sql, s->index);
@@ -364,7 +364,7 @@ static int write_row(struct update *w)
         return mysql_affected_rows(s->db) == 1 ? HF_OK
                                                : hf__change_conflict(&w->c);
     }
-    /* In a transaction it goes with the connection. */
+    /* In a transaction the write ended with the connection. */
     if (!hf__rows_may_be_done(error) ||
         (s->is_inside && mysql_thread_id(s->db) == s->thread)) {
         return hf__rows_fail(s, error);
@@ -377,7 +377,7 @@ static int write_row(struct update *w)
         s->call.row.table, error);
 }
 
-/* ---- once, and again */
+/* ---- the attempts */
 
 static int attempt(void *arg)
 {
@@ -394,7 +394,7 @@ static int attempt(void *arg)
     return r == HF_OK ? write_row(w) : r;
 }
 
-/* With the mark that tells whether a transaction lives on. */
+/* In a transaction, a savepoint tells afterwards whether that is still open. */
 static int run(struct update *w)
 {
     struct hf__rows *s = w->s;

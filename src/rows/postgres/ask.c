@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements on a connection that is not ours. Values are parameters, so none
- * is ever a part of a statement. An integer is a bigint, which each number is
- * compared with and becomes by itself; a text takes the type of its column.
- * SQLSTATEs: which status each is, and what of the server's words may be
- * repeated. Those of class 22 repeat a value, which may be anybody's secret,
- * so they are left out; of all others values are in the details, which are
- * never told. Thread: the caller's.
+ * Statements on a connection that is not ours. Values are parameters, so no
+ * value is ever a part of a statement. An integer is a bigint, which the server
+ * compares with and converts to each number type by itself; a text takes the
+ * type of its column. SQLSTATEs: which status each becomes, and which of the
+ * server's messages may be repeated. Messages of class 22 repeat a value, which
+ * may be a secret, so they are left out. Other messages have values only in
+ * their details, which are never reported. Thread: the caller's.
  */
 #include "src/rows/postgres/ask.h"
 #include "src/base/alloc.h"
@@ -21,12 +21,12 @@
 #include <string.h>
 
 struct meaning {
-    const char *state; /* or how it begins */
+    const char *state; /* or its beginning */
     int status;
-    const char *words; /* NULL: the server's */
+    const char *words; /* NULL: use the server's */
 };
 
-/* The first that fits. */
+/* The first entry that fits counts. */
 static const struct meaning meanings[] = {
     {"55P03", HF_BUSY, "somebody else has the row, or the table, locked"},
     {"40P01", HF_DEADLOCK,
@@ -66,7 +66,7 @@ static void set_state(hf_error *err, const char *state)
     }
 }
 
-/* A standby writes nothing for anybody; its server has told us so. */
+/* A standby writes for nobody; the server reports that it is one. */
 static bool is_standby(PGconn *db)
 {
     const char *is_one = PQparameterStatus(db, "in_hot_standby");
@@ -74,7 +74,7 @@ static bool is_standby(PGconn *db)
     return is_one != NULL && strcmp(is_one, "on") == 0;
 }
 
-/* No word of the server's: the client library has one, on several lines. */
+/* The server sent no message: the client library has one, on several lines. */
 static int fail_without(struct hf__pg *s)
 {
     const char *words = PQerrorMessage(s->db);
@@ -84,7 +84,7 @@ static int fail_without(struct hf__pg *s)
                     (int)strcspn(words, "\n"), words);
 }
 
-/* Tells why there is no result: its status. */
+/* Fail with the status and text for a missing result. */
 static int fail(struct hf__pg *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -261,9 +261,10 @@ int hf__rows_pg_send(struct hf__pg *s, PGresult **ret_result)
                 ret_result);
 }
 
-/* ---- what they are made of */
+/* ---- building statements */
 
-/* bytes NULL is NULL. A text needs its NUL. */
+/* Add a parameter; bytes NULL is SQL NULL. The copy gets a NUL, which a text
+ * needs. */
 static void add(struct hf__pg *s, Oid type, const void *bytes, size_t length)
 {
     int i = s->n;
@@ -350,7 +351,7 @@ int hf__rows_pg_check_value(struct hf__pg *s, const char *name,
     return HF_OK;
 }
 
-/* ---- what needs no connection */
+/* ---- calls without a connection */
 
 int hf_postgres_guard_sql(char *buf, size_t size, const char *column,
                           uint64_t fence, hf_error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call on the caller's PGconn: what all its steps share, statements, what
- * they came to, the types of columns, and what a column had as a value for the
- * caller. Thread: the caller's.
+ * One call on the caller's PGconn: the state that its steps share, statements,
+ * their errors, the types of columns, and a column's value for the caller.
+ * Thread: the caller's.
  */
 #ifndef HF_ROWS_POSTGRES_ASK_H
 #define HF_ROWS_POSTGRES_ASK_H
@@ -14,7 +14,7 @@
 
 #include <libpq-fe.h>
 
-/* The numbers that types have on every server. */
+/* The type numbers, which are the same on every server. */
 enum hf__rows_pg_type {
     HF__PG_BOOL = 16,
     HF__PG_BYTEA = 17,
@@ -29,25 +29,25 @@ enum hf__rows_pg_type {
     HF__PG_NUMERIC = 1700,
 };
 
-/* That column of the first row. It points into the result, or if they are
- * bytes to *ret_bytes, for PQfreemem(). HF_OK, HF_ENOMEM. */
+/* Get that column of the first row. The value points into the result or, if it
+ * is bytes, to *ret_bytes, for PQfreemem(). HF_OK, HF_ENOMEM. */
 HF_MUST_CHECK int hf__rows_pg_value(const PGresult *, int column,
                                     hf_row_value *ret_value,
                                     unsigned char **ret_bytes);
 
-/* What a statement has at most: a key, columns, and a version. */
+/* The most parameters of a statement: a key, columns, and a version. */
 enum { HF__PG_VALUES = HF_ROW_KEY_MAX + HF_ROW_COLUMNS_MAX + 1 };
 
 struct hf__pg {
     PGconn *db;
     struct hf__call call;
     struct hf__names names;
-    bool is_inside;    /* the caller's transaction */
-    bool is_lost;      /* no answer */
-    bool is_open;      /* the savepoint */
+    bool is_inside;    /* in the caller's transaction */
+    bool is_lost;      /* no answer came */
+    bool is_open;      /* savepoint or own transaction */
     char patience[24]; /* the caller's lock_timeout, to be put back; or "" */
     struct hf__sql sql;
-    /* The values of its parameters. */
+    /* The parameters' values. */
     int n;
     Oid types[HF__PG_VALUES];
     char *values[HF__PG_VALUES];
@@ -55,35 +55,36 @@ struct hf__pg {
     int formats[HF__PG_VALUES];
 };
 
-/* What the caller gave. Not to be moved then. */
+/* Take the caller's pointers. The struct must not be moved afterwards. */
 void hf__rows_pg_begin(struct hf__pg *, PGconn *, hf_row_info *ret_info,
                        hf_error *ret_err);
-/* Checks the arguments that every call has, and the connection; finds out
- * whether there is a transaction. HF_OK, HF_EINVAL, HF_EUNAVAIL. */
+/* Check the arguments that every call has, and the connection; find out whether
+ * there is a transaction. HF_OK, HF_EINVAL, HF_EUNAVAIL. */
 HF_MUST_CHECK int hf__rows_pg_open(struct hf__pg *, const hf_row *);
-/* The end of the call: what is known goes to the caller. Gives r. */
+/* End the call: the caller gets the info, and the error unless r is HF_OK.
+ * Gives r. */
 HF_MUST_CHECK int hf__rows_pg_end(struct hf__pg *, int r);
 
-/* One statement, or several that have no parameters: HF_OK and the last
- * result, for PQclear(); or its failure, told. */
+/* Run one statement, or several without parameters. HF_OK and the last result,
+ * for PQclear(); or the status of the failure, with its text set. */
 HF_MUST_CHECK int hf__rows_pg_run(struct hf__pg *, const char *words,
                                   PGresult **ret_result);
-/* One whose result does not count. */
+/* Run a statement whose result does not matter. */
 HF_MUST_CHECK int hf__rows_pg_do(struct hf__pg *, const char *words);
 
-/* Begins the statement in s->sql, without parameters. */
+/* Begin a new statement in s->sql, without parameters. */
 void hf__rows_pg_clear(struct hf__pg *);
-/* The one that was built there. */
+/* Run the statement that was built there. */
 HF_MUST_CHECK int hf__rows_pg_send(struct hf__pg *, PGresult **ret_result);
-/* A parameter, "$1"; its value has passed hf__rows_pg_check_value(). */
+/* Add a parameter, "$1"; its value has passed hf__rows_pg_check_value(). */
 void hf__rows_pg_add_value(struct hf__pg *, const hf_row_value *);
 void hf__rows_pg_add_text(struct hf__pg *, const char *text);
 void hf__rows_pg_add_name(struct hf__sql *, const char *name);
-/* "schema"."table" */
+/* Add "schema"."table". */
 void hf__rows_pg_add_table(struct hf__pg *, struct hf__sql *);
-/* " WHERE "a"=$1 AND …" */
+/* Add " WHERE "a"=$1 AND …". */
 void hf__rows_pg_add_key(struct hf__pg *);
-/* What no text of PostgreSQL has: HF_OK, HF_EINVAL. */
+/* Reject a value that PostgreSQL cannot store. HF_OK, HF_EINVAL. */
 HF_MUST_CHECK int hf__rows_pg_check_value(struct hf__pg *, const char *name,
                                           const hf_row_value *);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SELECT ... FOR UPDATE. It locks what it gives and nothing that it reads on
- * the way, so no plan matters here, only that one row has the key. An index
- * answers for that if it is unique at every moment (not deferred), complete
- * (built, not partial, no expression) and all of its columns are given. Who
- * waits for a row that is deleted then gets none, also where another was put
- * in its place: that is seen by a look with a newer snapshot, and the new one
- * is asked for. The look also tells a row that was skipped from one that is
- * not there.
- * SET LOCAL ends with its savepoint or transaction, so it is to be put back by
- * hand only where a savepoint is kept: there it would last until the caller's
- * transaction ends. Thread: the caller's.
+ * SELECT ... FOR UPDATE. It locks the rows that it returns and no others that
+ * it reads on the way, so no plan matters here, only that one row at most has
+ * the key. An index ensures that if it is unique at every moment (not
+ * deferred), complete (built, not partial, no expression) and all of its
+ * columns are given. A statement that waits for a row that is then deleted
+ * returns none, even if another row took its place. A look with a newer
+ * snapshot sees that, and the new row is asked for. The look also tells a row
+ * that was skipped from one that does not exist.
+ *
+ * SET LOCAL ends with its savepoint or transaction. Only where the savepoint is
+ * released must the setting be put back by hand: it would last until the
+ * caller's transaction ends. Thread: the caller's.
  */
 #include "src/rows/postgres/lock.h"
 #include "src/base/error.h"
@@ -21,7 +22,8 @@
 
 #define MARK "holdfast_rows"
 
-/* Of the letters that a setting of time has; it goes into a statement. */
+/* The text goes into a statement, so it may only have the letters and digits of
+ * a time setting. */
 static int read_patience(struct hf__pg *s, const PGresult *result)
 {
     const char *text = PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "";
@@ -60,7 +62,7 @@ int hf__savepoint_open(struct hf__pg *s, int64_t wait_ms)
     if (r != HF_OK || !has_limit) {
         return r;
     }
-    /* 0 would be for ever. */
+    /* 0 would wait for ever. */
     (void)snprintf(words, sizeof words, "%sSET LOCAL lock_timeout=%" PRId64,
                    s->is_inside ? "" : "BEGIN;", wait_ms < 1 ? 1 : wait_ms);
     return hf__rows_pg_do(s, words);
@@ -78,8 +80,8 @@ static int keep(struct hf__pg *s)
     return hf__rows_pg_do(s, words);
 }
 
-/* The second time for whoever's cancel came just then. What comes of it is
- * seen by the transaction; the error stays that of before. */
+/* The second try is for a cancel that came just at the first. The transaction's
+ * status shows whether it worked; the earlier error is kept. */
 static void take_back(struct hf__pg *s)
 {
     hf_error before = s->call.own_err;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An update by version on the server. Outside of the caller's transaction the
- * reading and the writing are one of ours each, so nothing is open while the
- * caller computes, and a write whose answer is lost was not done: unknown is
- * only what comes of a COMMIT, which is never sent again.
- * A version that does not change with each write loses updates: so a time must
+ * reading and the writing each have a transaction of ours. So none is open
+ * while the caller computes, and a write whose answer is lost was not done:
+ * only the outcome of a COMMIT can be unknown, which is never sent again.
+ *
+ * A version that does not change with each write loses updates. So a time must
  * count microseconds, and is always made later than it was, also if the
- * server's clock stands or steps back. It is compared by the bytes that it is,
- * as a text may be that of two moments, by the session's DateStyle and zone.
+ * server's clock stands or steps back. It is compared by its bytes, as a text
+ * may stand for two moments, depending on the session's DateStyle and zone.
  * Thread: the caller's.
  */
 #include "src/base/error.h"
@@ -25,7 +26,7 @@ struct hf__rows_pg_row_version {
     int64_t largest;     /* of a number */
     int64_t old_value;   /* of a number */
     char old[24];        /* of a time: its eight bytes in hexadecimal */
-    const char *deleted; /* the other column, or NULL */
+    const char *deleted; /* the deletion column, or NULL */
     enum hf__rows_pg_type deleted_type;
 };
 
@@ -41,7 +42,7 @@ static const char *type_name(const struct hf__rows_pg_row_version *v)
     return v->type == HF__PG_TIMESTAMP ? "timestamp" : "timestamptz";
 }
 
-/* modifier: the digits of a second, if any were said; else it has all. */
+/* modifier: the digits of a second; below 0: not limited. */
 static int fit(struct hf__pg *s, struct hf__rows_pg_row_version *v,
                int modifier)
 {
@@ -91,8 +92,8 @@ static int check_deleted(struct hf__pg *s,
     }
 }
 
-/* Asks for the types of both. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too
- * coarse). */
+/* Ask for the types of the version and the deletion column. HF_OK, HF_EINVAL,
+ * HF_EUNSAFE (a time that is too coarse). */
 static int row_version_find(struct hf__pg *s, struct hf__rows_pg_row_version *v,
                             const char *name, const char *deleted)
 {
@@ -120,7 +121,7 @@ static int row_version_find(struct hf__pg *s, struct hf__rows_pg_row_version *v,
     return r == HF_OK ? fit(s, v, PQfmod(result, 0)) : r;
 }
 
-/* "pg_catalog.timestamp_send("changed")" */
+/* Add "pg_catalog.timestamp_send("changed")". */
 static void add_bytes(const struct hf__rows_pg_row_version *v,
                       struct hf__sql *sql)
 {
@@ -129,7 +130,7 @@ static void add_bytes(const struct hf__rows_pg_row_version *v,
     hf__sql_addf(sql, ")");
 }
 
-/* What is to be selected. */
+/* Add the expression that reads the version. */
 static void row_version_add_read(const struct hf__rows_pg_row_version *v,
                                  struct hf__sql *sql)
 {
@@ -144,8 +145,8 @@ static void row_version_add_read(const struct hf__rows_pg_row_version *v,
     hf__sql_addf(sql, ",'hex') END");
 }
 
-/* Takes what was read; NULL is that. HF_OK, HF_EINVAL: there is nothing
- * later. */
+/* Take the version that was read; NULL is SQL NULL. HF_OK, HF_EINVAL: no
+ * version is later. */
 static int row_version_take(struct hf__pg *s, struct hf__rows_pg_row_version *v,
                             const char *text)
 {
@@ -173,7 +174,8 @@ static int row_version_take(struct hf__pg *s, struct hf__rows_pg_row_version *v,
                : HF_OK;
 }
 
-/* "version"=8 The server's time, or one microsecond more than it was. */
+/* Add "version"=8; a time becomes the server's time, or one microsecond more
+ * than it was. */
 static void row_version_add_next(const struct hf__rows_pg_row_version *v,
                                  struct hf__sql *sql)
 {
@@ -188,7 +190,8 @@ static void row_version_add_next(const struct hf__rows_pg_row_version *v,
     hf__sql_addf(sql, "+INTERVAL '1 microsecond')");
 }
 
-/* That it is not deleted: "("deleted" IS NULL OR "deleted"=0)", or "true". */
+/* Add that the row is not deleted: "("deleted" IS NULL OR "deleted"=0)", or
+ * "true". */
 static void row_version_add_is_alive(const struct hf__rows_pg_row_version *v,
                                      struct hf__sql *sql)
 {
@@ -211,7 +214,7 @@ static void row_version_add_is_alive(const struct hf__rows_pg_row_version *v,
     hf__sql_addf(sql, ")");
 }
 
-/* " AND "version"=7", and the row is not deleted */
+/* Add " AND "version"=7", and that the row is not deleted. */
 static void row_version_add_is_old(struct hf__rows_pg_row_version *v,
                                    struct hf__pg *s)
 {
@@ -231,7 +234,7 @@ static void row_version_add_is_old(struct hf__rows_pg_row_version *v,
     row_version_add_is_alive(v, sql);
 }
 
-/* What is read before the caller's columns. */
+/* The columns that are read before the caller's. */
 enum { VERSION, IS_ALIVE, FIRST };
 
 struct update {
@@ -269,7 +272,7 @@ static int read_row(struct update *w, PGresult **ret_result)
     return r;
 }
 
-/* The row as the callback will see it. */
+/* Take the row's values for the callback. */
 static int take_row(struct update *w, const PGresult *result)
 {
     if (*PQgetvalue(result, 0, IS_ALIVE) != 't') {
@@ -287,7 +290,7 @@ static int take_row(struct update *w, const PGresult *result)
                                 : PQgetvalue(result, 0, VERSION));
 }
 
-/* The table is looked at once, the row each time. */
+/* Check the table at the first attempt, and read the row at each. */
 static int look(struct update *w, PGresult **ret_result)
 {
     int r = HF_OK;
@@ -352,7 +355,7 @@ static int write_row(struct update *w)
                                                  : hf__change_conflict(&w->c);
 }
 
-/* ---- once, and again */
+/* ---- the attempts */
 
 static int unknown(struct hf__pg *s)
 {
@@ -363,7 +366,7 @@ static int unknown(struct hf__pg *s)
                     s->call.row.table);
 }
 
-/* With a transaction of ours for each of the two. */
+/* The reading and the writing each have a transaction of ours. */
 static int attempt_outside(struct update *w, PGresult **ret_result)
 {
     struct hf__pg *s = w->s;
