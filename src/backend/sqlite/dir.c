@@ -21,6 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct hf__fork_list sides;
+
+/* Version 2 came with stamps and databases of format 2; since version 3 the
+ * layout and the locked bytes are those of the file stores. */
+static const struct hf__side_kind side_kind = {
+    .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
+             .version = 3,
+             .size = sizeof(struct hf__side_layout)},
+    .sides = &sides};
+
 /* ---- the folder and its files */
 
 /* A change within this time of an earlier one may leave the folder's mtime as
@@ -158,7 +168,7 @@ int hf__sqlite_dir_init(struct hf__sqlite_dir *sqlite_dir, const char *path,
         return hf__fail(err, HF_EINVAL,
                         "a SQLite store needs a path: sqlite:/folder/file.db");
     }
-    sqlite_dir->dir.kind = &hf__sqlite_side_kind;
+    sqlite_dir->dir.kind = &side_kind;
     sqlite_dir->dir.prefix = "";
     sqlite_dir->dir.fd = AT_FDCWD;
     sqlite_dir->dir.has_sole_names = true;
@@ -331,16 +341,6 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 /* ---- the open lock */
 
 #define BALLAST (INT64_C(1) << 20)
-
-static struct hf__fork_list sides;
-
-/* Version 2 came with stamps and databases of format 2; since version 3 the
- * layout and the locked bytes are those of the file stores. */
-const struct hf__side_kind hf__sqlite_side_kind = {
-    .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
-             .version = 3,
-             .size = sizeof(struct hf__side_layout)},
-    .sides = &sides};
 
 _Static_assert(sizeof(struct hf__sqlite_side) <=
                    sizeof((struct hf__side_layout){0}.own),

@@ -92,8 +92,6 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 
 struct hf__local;
 
-extern const struct hf__side_kind hf__sqlite_side_kind;
-
 /* The part of the layout that belongs to this store. */
 struct hf__sqlite_side {
     struct hf__file_ids ids; /* read and written with the open lock held only */
