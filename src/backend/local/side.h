@@ -63,7 +63,7 @@ struct hf__side_layout {
 
 _Static_assert(offsetof(struct hf__side_layout, wake_table.summary) ==
                    offsetof(struct hf__side_hot, summary),
-               "a threshold is what the board begins with");
+               "the hot part begins the layout");
 
 /* The offset of a member in the layout. */
 #define HF__SIDE_OFFSET(member) offsetof(struct hf__side_layout, member)

@@ -344,7 +344,7 @@ int hf__sqlite_dir_changed(const struct hf__sqlite_dir *sqlite_dir,
 
 _Static_assert(sizeof(struct hf__sqlite_side) <=
                    sizeof((struct hf__side_layout){0}.own),
-               "the board has room for it");
+               "the layout has room for it");
 
 void hf__open_lock_release(struct hf__open_lock *open_lock)
 {
