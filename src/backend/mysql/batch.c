@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): a batch is cut into units, each of which the server does
- * or undoes as one; all go out as one packet. This file decides what is
- * known of each operation after each step that can fail, and re-runs in halves
- * what failed as a unit, so that one row that somebody keeps locked costs no
- * other name anything. What the statements say is fast_path.c's, and names with
- * more than one holder are slow_path.c's. Called by the session's thread.
+ * execute(): a batch is divided into units, each of which the server does or
+ * undoes as one; all go out as one packet. This file decides what is known of
+ * each operation after each step that can fail. A unit that failed is run again
+ * in halves, so that one row that somebody keeps locked does not fail the other
+ * names. fast_path.c has the statements, and slow_path.c does names with more
+ * than one holder. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
@@ -15,18 +15,18 @@
 
 #include <string.h>
 
-/* As many operations at once; each may be a unit of its own. */
+/* The most operations at once; each may be a unit of its own. */
 #define PLAN_MAX 256
 
 struct plan {
-    struct hf__op *ops[PLAN_MAX]; /* by kind, likeness and key */
+    struct hf__op *ops[PLAN_MAX]; /* sorted by kind, likeness and key */
     struct hf__unit units[PLAN_MAX];
     int n_units;
 };
 
 /* ---- which operations go into one statement */
 
-/* For names with one holder at most, as far as the operation tells? */
+/* Does the operation allow that its name has one holder at most? */
 static bool is_fast(const struct hf__op *op)
 {
     switch (op->kind) {
@@ -64,7 +64,7 @@ static enum hf__form form_of(enum hf__op_kind kind)
     return HF__FORM_INSPECT;
 }
 
-/* A unit of all that are alike to the first, which are taken. */
+/* Make a unit of all operations that are like the first, and remove them. */
 static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
 {
     struct hf__op *first = ops[0];
@@ -84,7 +84,8 @@ static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
     }
 }
 
-/* Of those of the fast path, in the order of kinds that the contract names. */
+/* Make units of the operations for the fast path, in the order of kinds that
+ * the contract names. */
 static void plan_make(struct plan *p, struct hf__op *const ops[], int n)
 {
     struct hf__op *left[PLAN_MAX];
@@ -103,12 +104,12 @@ static void plan_make(struct plan *p, struct hf__op *const ops[], int n)
     }
 }
 
-/* What all statements of a packet may have in common, and what one operation
- * adds at most besides its names: bytes. */
+/* Bytes that all statements of a packet may share, and bytes that one operation
+ * adds at most besides its names. */
 #define PACKET_ROOM 6000
 #define OP_ROOM     2000
-/* No second crowded operation is begun so shortly before the deadline, which
- * ends the session. */
+/* In this time before the deadline no second operation of the slow path is
+ * begun, since running into the deadline ends the session. */
 #define PARTING_MS 50
 
 /* ---- results */
@@ -120,7 +121,7 @@ static void set_results(const struct hf__unit *u, int result)
     }
 }
 
-/* The reply was lost: what may have been applied is not known. */
+/* The reply was lost, so it is unknown what was applied. */
 static void forget(const struct hf__unit *units, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -162,8 +163,8 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
 
 static int run(struct hf__mysql *s, const struct hf__unit *units, int n);
 
-/* May a statement of it wait for a row that somebody has locked? Not where
- * others would wait with it, nor longer than this call has time. */
+/* May a statement of the unit wait for a row that somebody has locked? Not if
+ * other operations would wait with it, nor longer than this call has time. */
 static int patience_of(const struct hf__mysql *s, const struct hf__unit *u)
 {
     int64_t left_ms = hf__ms_until(s->t.deadline, hf__now());
@@ -185,8 +186,8 @@ static int set_patience(struct hf__mysql *s, const struct hf__unit *u)
     return 1;
 }
 
-/* What failed as a unit for what is in it. Halves of halves: as deep as the
- * unit has bits. */
+/* The unit failed because of one of its operations. Halves are halved again:
+ * the recursion is as deep as the unit's size has bits. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int halve(struct hf__mysql *s, const struct hf__unit *u)
 {
@@ -202,7 +203,7 @@ static int refused(struct hf__mysql *s, const struct hf__unit *u)
 {
     enum hf__error_class class = hf__mysql_error_class(s->reply.error);
 
-    s->lock_wait_s = -1; /* what would have set it back did not run */
+    s->lock_wait_s = -1; /* the statement that sets it may not have run */
     if (u->n > 1 && u->ops[0]->result == HF__OPEN &&
         (class == HF__ERROR_AGAIN || class == HF__ERROR_BATCH)) {
         return halve(s, u);
@@ -210,8 +211,8 @@ static int refused(struct hf__mysql *s, const struct hf__unit *u)
     return tell_failure(s, u);
 }
 
-/* Take the replies of one unit. *ret_refused: it was, and those after it were
- * not looked at. */
+/* Take the replies of one unit. *ret_refused: it was refused, and the replies
+ * after it were not read. */
 static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
                 int replies, bool *ret_refused)
 {
@@ -220,7 +221,8 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
     *ret_refused = false;
     for (int i = 0; i < first + replies; i++) {
         if (s->reply.error != 0 && i > first + hf__fast_writes_at(s, u)) {
-            forget(u, 1); /* written it was; what was asked then is not known */
+            forget(u, 1); /* the write was done; the result of the read after it
+                             is not known */
         }
         if (s->reply.error != 0) {
             *ret_refused = true;
@@ -239,8 +241,8 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
     return HF_OK;
 }
 
-/* Send the units as one packet. Gives how many were dealt with: fewer if one
- * was refused, which is the last of them. */
+/* Send the units as one packet. *ret_done is the number of units that were
+ * dealt with: if one was refused, it is the last of them. */
 static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
                 int *ret_done, bool *ret_refused)
 {
@@ -276,7 +278,7 @@ static int run(struct hf__mysql *s, const struct hf__unit *units, int n)
 
         r = send(s, units, n, &done, &is_refused);
         for (int i = 0; s->sql.is_broken && i < n; i++) {
-            set_results(&units[i], HF_ENOMEM); /* it was not sent */
+            set_results(&units[i], HF_ENOMEM); /* nothing was sent */
         }
         if (r != HF_OK) {
             forget(units, n);
@@ -294,9 +296,9 @@ static int run(struct hf__mysql *s, const struct hf__unit *units, int n)
     return r;
 }
 
-/* ---- what is open after that */
+/* ---- operations that are still open */
 
-/* Those of the unit whose rows were not all there: what is with them? */
+/* Read the rows of a unit whose statement did not write all of them. */
 static int look_at(struct hf__mysql *s, const struct hf__unit *u)
 {
     int r;
@@ -309,7 +311,7 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
         return r;
     }
     if (s->reply.error != 0) {
-        forget(u, 1); /* some of it may have been written */
+        forget(u, 1); /* some of the unit may have been written */
         return hf__mysql_error_class(s->reply.error) == HF__ERROR_UNKNOWN
                    ? hf__mysql_dead(s)
                    : HF_OK;
@@ -328,8 +330,9 @@ static bool is_any_open(const struct hf__unit *u)
     return false;
 }
 
-/* What ACQUIRE left open takes another statement, which costs more. Where
- * there are several, most have been granted, or are held by others. */
+/* An operation that ACQUIRE left open needs another statement, which costs
+ * more. In a unit of several, read the rows first: most were granted, or are
+ * held by others. */
 static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *rest[PLAN_MAX];
@@ -357,8 +360,9 @@ static bool is_left_for_slow(const struct hf__op *op, enum hf__op_kind kind)
     return op->kind == kind && (op->result == HF__SLOW || !is_fast(op));
 }
 
-/* One by one, and after the first as long as there is time: what is left then
- * is surely not applied, and it is not always the same. */
+/* Run the slow operations one by one, and after the first only while there is
+ * time. The rest is surely not applied; each call begins with another one, so
+ * that it is not always the same that are left. */
 static int run_slow(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
     int first = (int)(s->n_slow++ % (unsigned)n);
@@ -410,7 +414,7 @@ static void close_undecided(struct hf__op *const ops[], int n)
     }
 }
 
-/* In hexadecimal, written and read back. */
+/* Key and owner are written in hexadecimal and read back. */
 static size_t room_for(const struct hf__op *op)
 {
     size_t room = OP_ROOM + 4 * (size_t)op->key.length;
@@ -422,7 +426,8 @@ static size_t room_for(const struct hf__op *op)
     return room;
 }
 
-/* How many of the n make a packet that the server takes: one at least. */
+/* Returns how many of the n fit into a packet that the server takes; one at
+ * least. */
 static int count_fitting(const struct hf__mysql *s, struct hf__op *const ops[],
                          int n)
 {

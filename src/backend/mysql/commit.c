@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From marks to rows. A change is a transaction that goes out as one packet,
- * and does nothing unless the name's record is as the change needs it; the
- * grant's wake lock is taken before the row says who holds it, and let go of
- * after it was freed. Rows of who is gone by the reader's judgement are named
- * one by one, so that none is left whose lease was prolonged meanwhile. Called
- * by the session's thread.
+ * This file writes to the tables what a decision marked in a name. A change is
+ * a transaction that goes out as one packet, and does nothing unless the name's
+ * record is as the change needs it. The grant's wake lock is taken before the
+ * row says who holds the lock, and dropped after the row was freed. Expired
+ * rows are named one by one in the statements, so that a row whose lease was
+ * renewed meanwhile stays. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 
@@ -34,10 +34,10 @@ static void drop_wake_lock(struct hf__text *t, const struct hf__token *token,
 
 /* ---- the packet */
 
-/* On a node of Galera, what is applied may undo a transaction of ours at any
- * time, and one that has just run tells nobody if more of the packet follows:
- * that goes on, each statement by itself, to a COMMIT that is well. Within a
- * compound statement it is told. */
+/* A Galera node that applies the cluster's writes may roll back our transaction
+ * at any time. If it does so between two statements of the packet, no error is
+ * reported: the rest runs on, each statement by itself, up to a COMMIT that
+ * succeeds. Within a compound statement the error is reported. */
 const char *hf__mysql_sql_begin(const struct hf__mysql *s)
 {
     return s->server.has_compounds ? "BEGIN NOT ATOMIC START TRANSACTION;"
@@ -49,8 +49,8 @@ const char *hf__mysql_sql_commit(const struct hf__mysql *s)
     return s->server.has_compounds ? ";COMMIT;END" : ";COMMIT";
 }
 
-/* How many statements come before: what goes into one from outside goes in as
- * hexadecimals, which have no semicolon. */
+/* Count the statements in t. Outside values are in it as hexadecimal literals,
+ * which have no semicolon. */
 static int count_statements(const struct hf__text *t)
 {
     int n = 0;
@@ -70,7 +70,8 @@ void hf__mysql_wake_lock_begin_packet(struct hf__mysql *s, int *ret_replies)
         hf__text_add(&s->sql, ";");
         *ret_replies = 1;
     }
-    hf__text_clear(&s->stale); /* broken: they go with the session */
+    hf__text_clear(&s->stale); /* if it broke, the session ends, and the locks
+                                  with it */
     *ret_replies += hf__pair_guard(s);
 }
 
@@ -153,9 +154,9 @@ int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
     return if_lost;
 }
 
-/* The statement `at` was refused, or its answer did not come (r). What comes
- * before the commit, or the compound that ends with it, was surely not
- * applied. */
+/* The statement `at` was refused, or its answer did not come (r). A failure
+ * before the commit, or before the compound statement that ends with it, is
+ * sure to have applied nothing. */
 static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
 {
     struct hf__mysql *s = c->s;
@@ -254,8 +255,9 @@ static void set_owner(struct hf__text *t, const struct hf__participant *g)
     hf__mysql_owner_set(t, &g->owner);
 }
 
-/* The one that has, or had, the name alone. Columns are set from left to right,
- * and later ones see what earlier ones became. True: changed_at is set. */
+/* Set the columns of a holder that has, or had, the name alone. The server sets
+ * columns from left to right, and later ones see the new values of earlier
+ * ones. Returns true if changed_at is set. */
 static bool set_holder(struct hf__mysql_change *c,
                        const struct hf__participant *g)
 {
@@ -328,7 +330,7 @@ static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
 
 /* ---- rows of the other tables */
 
-/* "…IN(…" for the next one of several. */
+/* Write "…IN(…" for the next of several rows. */
 static void add_next(struct hf__mysql_change *c, int i, const char *statement,
                      const char *column)
 {
@@ -340,7 +342,8 @@ static void add_next(struct hf__mysql_change *c, int i, const char *statement,
     hf__text_addf(c->sql, " AND %s IN(", column);
 }
 
-/* Those with that mark, of a grant that stands beside others. */
+/* Change the rows of those holders that have this mark and share the name with
+ * others. */
 static void change_several(struct hf__mysql_change *c,
                            const struct hf__name *name, unsigned mark,
                            const char *statement)
@@ -457,7 +460,8 @@ static void change_grants(struct hf__mysql_change *c,
     }
 }
 
-/* At the end, behind all who are there when it runs. */
+/* Add a ticket at the end of the queue, behind everybody who is in it when the
+ * statement runs. */
 static void join_queue(struct hf__mysql_change *c,
                        const struct hf__participant *t)
 {
@@ -487,7 +491,7 @@ static void change_waiters(struct hf__mysql_change *c,
     }
 }
 
-/* What is left is looked up where others may have changed it meanwhile. */
+/* Others may have changed the rest meanwhile, so look up what is left. */
 static void mark_crowd(struct hf__mysql_change *c)
 {
     add_key(c,
@@ -501,7 +505,7 @@ static void mark_crowd(struct hf__mysql_change *c)
     add_key(c, " WHERE name_key=", HF__CHANGED);
 }
 
-/* ---- all of it */
+/* ---- the whole change */
 
 int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
                      int *ret_slot)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements of the fast path. Each condition is judged by the server in
- * the statement that writes, so that nothing can come in between. Columns are
- * set from left to right and later ones see what earlier ones became: what a
- * condition reads is set last. Rows are found by their primary key, and no
- * others are locked. Called by the session's thread.
+ * The statements of the fast path. The server evaluates each condition in the
+ * statement that writes, so that nothing can come in between. It sets columns
+ * from left to right, and later ones see the new values of earlier ones, so a
+ * column that a condition reads is set last. Rows are found by their primary
+ * key, and no others are locked. Called by the session's thread.
  */
 #include "src/backend/mysql/fast_path.h"
 
@@ -15,13 +15,13 @@
 #include <string.h>
 
 /* A statement that waited for the row's lock has an old clock: it must not
- * shorten what a later one gave. */
+ * shorten a lease that a later statement gave. */
 #define EXTEND                                                                 \
     "expires=IF(" HF__SQL_NOW ">=changed_at," HF__SQL_NOW                      \
     "+%lld,GREATEST(expires," HF__SQL_NOW "+%lld)),"
 #define TOUCH "changed_at=GREATEST(changed_at," HF__SQL_NOW "),"
 
-/* ---- words */
+/* ---- parts of statements */
 
 void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 {
@@ -33,7 +33,7 @@ void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
-/* Tokens are of one claim each, so that two lists mean the same as pairs. */
+/* A token belongs to one claim only, so two lists mean the same as pairs. */
 static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 {
     hf__fast_add_keys(t, ops, n);
@@ -45,14 +45,14 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
-/* Nobody would drop the wake lock of a grant that outlives its session. */
+/* A grant that outlives its session has no wake lock: nobody would drop it. */
 bool hf__fast_has_wake_locks(const struct hf__mysql *s,
                              const struct hf__unit *u)
 {
     return s->t.has_wake_locks && !u->ops[0]->is_detached;
 }
 
-/* Gives how many replies. */
+/* Returns the number of replies. */
 int hf__fast_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
 {
     if (!hf__fast_has_wake_locks(s, u)) {
@@ -68,7 +68,7 @@ int hf__fast_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
     return 1;
 }
 
-/* ---- what is asked */
+/* ---- the statements */
 
 static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
 {
@@ -103,7 +103,7 @@ static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
     return 2;
 }
 
-/* All that a new holder writes but fence, token and lease. */
+/* Write what a new holder sets, except fence, token and lease. */
 static void add_facts(struct hf__text *t, const struct hf__op *op)
 {
     if (op->keep_us > 0) {
@@ -194,7 +194,7 @@ bool hf__fast_are_alike(const struct hf__op *a, const struct hf__op *b)
     return false;
 }
 
-/* ---- what is heard */
+/* ---- the replies */
 
 bool hf__fast_is_open(const struct hf__op *op)
 {
@@ -216,7 +216,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         op->result = refuse_damaged(op);
     } else if (hf__token_equal(&row->token, &op->token)) {
         if (form == HF__FORM_ACQUIRE && row->fence != op->fence) {
-            return; /* of an attempt before: its lease is to begin anew */
+            return; /* granted by an earlier attempt: renew its lease */
         }
         op->result = HF_OK;
         op->fence = row->fence;
@@ -226,7 +226,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         op->result = HF__SLOW;
     } else if (form == HF__FORM_ACQUIRE &&
                hf__mysql_row_is_free_for(row, &op->token)) {
-        return; /* its fence is not behind the clock */
+        return; /* its fence is ahead of the clock */
     } else {
         op->result = HF_BUSY;
         hf__mysql_row_tell(row, op->ret_record);
@@ -243,7 +243,7 @@ static void lose(struct hf__op *op, const struct hf__mysql_row *row)
     hf__mysql_row_tell(row, op->ret_record);
 }
 
-/* Was it renewed, or released, by the statement before? */
+/* Did the statement before renew or release it? */
 static bool was_done(const struct hf__op *op, const struct hf__mysql_row *row)
 {
     return op->kind == HF__OP_RENEW
@@ -304,7 +304,8 @@ static struct hf__op *find(struct hf__op *const ops[], int n,
     return NULL;
 }
 
-/* No row: nobody has had the name, or somebody deleted it just now. */
+/* There is no row: nobody ever had the name, or somebody deleted it just
+ * now. */
 static void decide_missing(struct hf__mysql *s, enum hf__form form,
                            struct hf__op *op)
 {
@@ -337,7 +338,8 @@ void hf__fast_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-/* The number of rows that were written says it all, or nothing. */
+/* If as many rows were written as the unit has, all its operations succeeded;
+ * any other number does not say which of them did. */
 static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *op = u->ops[0];
@@ -362,7 +364,7 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-/* Behind the taking of wake locks, whose reply says nothing. */
+/* The reply to taking wake locks comes first, and says nothing. */
 int hf__fast_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
     return hf__fast_has_wake_locks(s, u) &&
@@ -382,8 +384,8 @@ void hf__fast_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
     }
 }
 
-/* What differs between the rows of a unit, as an expression; its own words in
- * all rows if it does not. */
+/* Write a column's value as an expression that chooses by the row; or, if it is
+ * the same in all rows of the unit, the plain value. */
 static void add_each(struct hf__text *t, const struct hf__unit *u,
                      void (*add)(struct hf__text *, const struct hf__op *),
                      bool is_same)
@@ -455,11 +457,11 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
 }
 
 /*
- * Rows that were given back and whose fence is behind the clock, which is
- * nearly all: they get the same fence, so that the reply says it for all of
- * them. Whatever else there is, ACQUIRE_ANY finds out; also who takes over what
- * nobody gave back. To read the clock takes the server as long as all the rest:
- * acquired_at has it for the columns after it.
+ * This statement takes the rows that were released and whose fence is behind
+ * the clock, which are nearly all. They all get the same fence, so one reply
+ * gives it for each. ACQUIRE_ANY handles all other cases, also taking over a
+ * lock that nobody released. Reading the clock takes the server as long as all
+ * the rest, so acquired_at reads it once and the columns after it use that.
  */
 int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {
@@ -486,8 +488,8 @@ int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(t, " AND crowd=0 AND expires=0 AND fence<" HF__SQL_NOW
                     " AND keep_until<=" HF__SQL_NOW);
     if (s->server.has_inner_wake_locks && hf__fast_has_wake_locks(s, u)) {
-        /* Of a row that is locked by now and not committed yet, so that nobody
-         * can ask for it before. */
+        /* By now the row is locked and not committed, so nobody can ask for
+         * this wake lock before we have it. */
         hf__text_add(t, " AND COALESCE(");
         add_each(t, u, add_wake_lock, false);
         hf__text_add(t, ",0)>=0");
@@ -511,7 +513,8 @@ static void add_values(struct hf__text *t, const struct hf__op *op)
     hf__text_add(t, ")");
 }
 
-/* Whether the row may be taken, and, once the token is set, whether it was. */
+/* MAY_TAKE: the row may be taken. IS_OURS: our claim has it already. IF_TAKEN,
+ * once the token is set: it was taken. */
 #define MAY_TAKE                                                               \
     "crowd=0 AND (token=VALUES(token) OR (expires<=" HF__SQL_NOW               \
     " AND keep_until<=" HF__SQL_NOW "))"
@@ -522,7 +525,7 @@ static void add_values(struct hf__text *t, const struct hf__op *op)
     IF_TAKEN(keep_until)                                                       \
     IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread) IF_TAKEN(note)
 
-/* In the column detached, beside its own 1. */
+/* Added to the column detached (0 or 1) if the lock was taken over. */
 #define TOOK_OVER "2"
 
 static const char take_if_free[] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading names. One statement, because each has a view of its own of what
- * is committed: from two of them a name could seem to have a holder of before
- * and one of after. Called by the session's thread.
+ * Reading names, with one statement: each statement has its own view of what is
+ * committed, so that two could show a name's former holder together with a new
+ * one. Called by the session's thread.
  */
 #include "src/backend/mysql/name.h"
 
@@ -11,13 +11,14 @@
 
 /* ---- asking */
 
-/* As struct hf__table_row has them. */
+/* The columns, as struct hf__table_row has them. Where there are three
+ * meanings, they are those of a record, a grant and a ticket. */
 enum column {
     PART,
     KEY,
     NUMBER, /* fence, fence, seq */
     TOKEN,
-    LEFT, /* until it expires; of a ticket: since it was asked for, negative */
+    LEFT, /* until it expires; of a ticket: since it was last seen, negative */
     SINCE,
     A, /* keep_until, mode, mode */
     B, /* broken, slots, slots */
@@ -26,7 +27,7 @@ enum column {
     BELL,
     NOW,
     OWNER,
-    CHANGED = OWNER + 5 /* of a record */
+    CHANGED = OWNER + 5 /* only of a record */
 };
 
 static const char *const rest[] = {
@@ -34,7 +35,7 @@ static const char *const rest[] = {
     [HF__TO_WAIT] = "0",
     [HF__TO_SCAN] = HF__SQL_NOW ",label,host,pid,thread,note,"};
 
-/* To wait, it is the beginning of time: what is left does not mind. */
+/* When reading to wait, "now" is 0: the remaining times do not depend on it. */
 void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
                         hf__mysql_from_fn add_from, const void *arg)
 {
@@ -92,7 +93,7 @@ void hf__mysql_name_ask_watched(struct hf__mysql *s,
     hf__mysql_name_ask(s, depth, add_watched, &(struct watched){w, n});
 }
 
-/* ---- rows */
+/* ---- the rows */
 
 bool hf__mysql_name_next(void *rows, struct hf__table_row *ret_row)
 {

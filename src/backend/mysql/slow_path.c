@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One operation of any kind on a name in any state: read it whole, let the
- * engine decide, write if nobody has changed it since, else again. Where that
- * fails more than once, those who try wait for one another for a moment;
- * whoever stops in the middle delays them, and keeps nothing locked. Called by
- * the session's thread.
+ * One operation of any kind on a name in any state: read the whole name, let
+ * the engine decide, and write if nobody has changed it since; else try again.
+ * After two failures the clients that try take turns by a user lock, each
+ * waiting for it a moment. A client that stops in the middle delays the others
+ * and leaves nothing locked. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
@@ -12,7 +12,8 @@
 #include "src/base/error.h"
 
 #define ATTEMPTS 8
-/* After so many they come one by one, where the server can see to it. */
+/* After this many attempts the clients take turns, if the server can do
+ * that. */
 #define COURTEOUS 2
 
 /* ---- what the engine asks of a store */
@@ -31,7 +32,7 @@ static void put_down(void *state)
     hf__table_name_fini(&((struct hf__mysql *)state)->t.name);
 }
 
-/* with_record: make one first, if there is none. */
+/* with_record: insert the name's record first, if it has none. */
 static int read(struct hf__mysql *s, const struct hf__key *key,
                 bool with_record, hf_error *err)
 {
@@ -65,7 +66,7 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     if (r == HF_OK && !s->t.name.name.is_there && op->kind == HF__OP_ACQUIRE) {
         r = read(s, key, true, err);
         if (r == HF_OK && !s->t.name.name.is_there) {
-            r = HF__RACED; /* deleted between two statements */
+            r = HF__RACED; /* it was deleted between two statements */
         }
     }
     if (r == HF_OK) {
@@ -83,7 +84,7 @@ static int commit(void *state, const struct hf__op *op, struct hf__name *name,
     return hf__mysql_commit(state, op, NULL);
 }
 
-/* Of no matter to anybody's decision: whom it keeps in the queue is there. */
+/* Refresh the ticket's last-seen time; nothing depends on the result. */
 static void show(void *state, const struct hf__participant *ticket)
 {
     struct hf__mysql *s = state;
@@ -111,10 +112,10 @@ static const struct hf__primitives primitives = {
     .show = show,
 };
 
-/* ---- without reading */
+/* ---- changing a grant without reading it */
 
-/* A renewal or a release of a grant beside others, in one round trip. Raced: it
- * is not there as it should be. */
+/* Renew or release a grant that shares its name, in one round trip. HF__RACED:
+ * the grant is not there as it should be. */
 static int try_own(struct hf__mysql *s, struct hf__op *op)
 {
     struct hf__name *name = &s->t.name.name;
@@ -140,7 +141,7 @@ static int try_own(struct hf__mysql *s, struct hf__op *op)
 
 /* ---- an attempt */
 
-/* Raced: again. */
+/* HF__RACED: try again. */
 static int attempt(struct hf__mysql *s, struct hf__op *op)
 {
     struct hf__outcome out = {.result = HF_OK};
@@ -161,7 +162,7 @@ static int attempt(struct hf__mysql *s, struct hf__op *op)
     return r;
 }
 
-/* ---- one by one */
+/* ---- taking turns */
 
 static void add_turn(struct hf__text *t, const struct hf__key *key)
 {
@@ -170,7 +171,7 @@ static void add_turn(struct hf__text *t, const struct hf__key *key)
     hf__text_add(t, ")))");
 }
 
-/* Its answer does not matter. */
+/* The answer does not matter. */
 static int ask_turn(struct hf__mysql *s, const struct hf__op *op,
                     const char *call, const char *end)
 {
