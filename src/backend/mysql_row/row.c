@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scheme=row: its tables, what a connection of it is asked, what check() says
- * besides, its options. A connection has autocommit=0, so that the statement
- * which locks the row begins the transaction; the server says with each reply
- * whether one is open, and one that was rolled back under its lock is a loss,
- * whatever else the connection still has. All calls are those of the other
- * scheme whose locks are a connection's. Called by the session's thread.
+ * scheme=row: its tables, its statements on a connection, its options, and what
+ * check() reports besides. A connection has autocommit=0, so that the statement
+ * which locks the row begins the transaction. The server says with each reply
+ * whether a transaction is open; if the lock's was rolled back, the lock is
+ * lost, whatever else the connection still has. All calls are shared with
+ * scheme=session, whose locks belong to a connection, too. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql_row/row.h"
 
@@ -20,10 +21,10 @@
 #define NO_SUCH_SYNTAX      1064
 #define CONNECTIONS_DEFAULT 64
 #define CONNECTIONS_MAX     10000
-/* A lock that is held for longer is told of. */
+/* check() reports locks that are held for longer, in seconds. */
 #define LONG_S "60"
-/* MariaDB would end a connection whose transaction is idle: our limit is the
- * lease alone. COMMIT must not begin the next one. */
+/* MariaDB would end a connection whose transaction is idle, but only the lease
+ * shall limit a lock. COMMIT must not begin the next transaction. */
 #define CONN_SETTINGS                                                          \
     "SET SESSION completion_type=0,autocommit=0/*M!100300 ,"                   \
     "idle_transaction_timeout=0,idle_write_transaction_timeout=0,"             \
@@ -47,9 +48,10 @@ static const struct hf__table tables[] = {
 };
 static const struct hf__schema schema = {ddl, tables, 2};
 
-/* ---- statements that are not about a lock yet */
+/* ---- statements before the lock */
 
-/* Send the session's text; all replies are taken. As hf__ul_conn_ask(). */
+/* Send the session's text and take all replies. Returns as
+ * hf__ul_conn_ask(). */
 static int run(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     int r = hf__ul_conn_ask(f, conn);
@@ -57,7 +59,8 @@ static int run(struct hf__ul_session *f, struct hf__ul_conn *conn)
     return r == HF_OK ? hf__ul_conn_skip(f) : r;
 }
 
-/* How long its statements wait for a row, with no transaction open. */
+/* Set how long the connection's statements wait for a row; ends its
+ * transaction. */
 static int set_wait(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     int seconds)
 {
@@ -79,9 +82,9 @@ static int least_wait(const struct hf__ul_session *f)
     return f->mysql.server.has_zero_wait ? 0 : 1;
 }
 
-/* A name that was never locked. It is made by a transaction of its own: two who
- * would lock what is not there would both succeed. Refused, if somebody has
- * locked it meanwhile. */
+/* Insert the row of a name that was never locked, in a transaction of its own:
+ * two clients that lock a row that does not exist would both succeed. The
+ * insert is refused if somebody has locked the row meanwhile. */
 static int make_row(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     const char *key, uint16_t length)
 {
@@ -98,7 +101,7 @@ static int make_row(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return run(f, conn);
 }
 
-/* ---- a lock's */
+/* ---- statements about the lock */
 
 static void write_row(struct hf__ul_session *f, const char *key,
                       uint16_t length)
@@ -108,7 +111,7 @@ static void write_row(struct hf__ul_session *f, const char *key,
     hf__text_add(&f->mysql.sql, " FOR UPDATE");
 }
 
-/* A connection has one lock, and so its packet is about one. */
+/* A connection has one lock, so its packet is about one. */
 static const struct hf__ul_task *task_of(const struct hf__ul_session *f)
 {
     int i = 0;
@@ -151,7 +154,7 @@ static int try_row(struct hf__ul_session *f, struct hf__ul_conn *conn)
     return r == HF_OK && f->mysql.reply.error == 0 ? send_try(f, conn) : r;
 }
 
-/* The answer stays, while what follows it is taken. */
+/* Take the reply to COMMIT, and keep the answer that came before it. */
 static int commit(struct hf__ul_session *f)
 {
     MYSQL_RES *answer = f->mysql.reply.rows;
@@ -195,7 +198,7 @@ static int ask(struct hf__ul_session *f, struct hf__ul_conn *conn)
                : check_row(f, conn);
 }
 
-/* ---- in the server's queue */
+/* ---- waiting in the server's queue */
 
 static int stand(struct hf__ul_session *f, struct hf__ul_conn *conn,
                  bool is_missing)
@@ -226,7 +229,8 @@ static int fit(struct hf__ul_session *f)
                : r;
 }
 
-/* Is the word known? Whoever has that row, there is none of that name. */
+/* Does the server know NOWAIT? No name has the empty key, so the row does not
+ * exist and it does not matter who has locked it. */
 static int probe(struct hf__ul_session *f)
 {
     struct hf__mysql *s = &f->mysql;
@@ -258,7 +262,7 @@ static void write_deletion(struct hf__text *to, const char *key, size_t length)
 
 /* ---- check */
 
-/* HF_OK; HF_BUSY: no answer in time; negative: it is dead. */
+/* HF_OK; HF_BUSY: no answer in time; negative: the connection is dead. */
 static int tell_long(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      struct hf__report *to)
 {
@@ -309,7 +313,8 @@ static const struct hf__ul_scheme scheme = {
     .name = "row",
     .what = "row lock",
     .prefix = "hr",
-    .patience = "1", /* of who had the row last, the user lock ends last */
+    .patience = "1", /* seconds: the last holder's user lock is released after
+                        its row */
     .table = "holdfast_row_holder",
     .schema = &schema,
     .is_dedicated = true,

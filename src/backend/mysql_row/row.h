@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store mysql://…?scheme=row: SELECT … FOR UPDATE, whose lock is an open
- * transaction that has a row of holdfast_row locked, on a connection that has
- * nothing else. It is the store of scheme=session but for what is in row.c: who
- * has the row locked takes a user lock of the name as well, in the statement
- * that locks it, and by that everybody sees whose it is without touching the
- * row. Fences and holders are in holdfast_row_holder, written by connections
- * that have no lock, so that no end of a transaction takes one back.
+ * The store mysql://…?scheme=row. A lock is a row of holdfast_row, locked by
+ * SELECT … FOR UPDATE in an open transaction, on a connection that has nothing
+ * else. The store is that of scheme=session except for what is in row.c. The
+ * statement that locks the row also takes a user lock of the name, by which
+ * everybody sees who the holder is without touching the row. Fences and holders
+ * are in holdfast_row_holder, written by connections that have no lock, so that
+ * no rollback takes them back.
  *
  * Thread: as session.h's.
  */
