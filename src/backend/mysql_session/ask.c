@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packet of a connection: one SELECT that renews by looking, gives back and
- * tries, whatever a batch has for it. It also says which connection answers:
- * if that is another than it was, all its locks are gone. Called by the
- * session's thread, which has taken the connection.
+ * The packet of a connection: one SELECT that renews locks by reading them,
+ * releases them and tries to take them, for all tasks of a batch on that
+ * connection. It also says which connection answers: if it is another than
+ * before, all locks are gone. Called by the session's thread, which has taken
+ * the connection.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -13,15 +14,15 @@
 
 #include <string.h>
 
-/* Of one name's part, beside the name. */
+/* Bytes of the part for one name, besides the name. */
 #define PART_BYTES 96
-/* Of the whole, beside the parts. */
+/* Bytes of the packet besides these parts. */
 #define REST_BYTES 1024
-/* ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT: another has the row. */
+/* ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT: another holder has the row. */
 #define LOCK_TIMEOUT 1205
 #define LOCK_NOWAIT  3572
 
-/* ---- whose turn it is */
+/* ---- choosing the tasks */
 
 static void decide(struct hf__ul_task *t, int verdict)
 {
@@ -42,14 +43,15 @@ static bool is_claim(const struct hf__ul_task *t)
     return t->op->kind == HF__OP_ACQUIRE;
 }
 
-/* Its lock is asked for, and not looked at. */
+/* Does the task try to take its lock, rather than read it? */
 static bool is_try(const struct hf__ul_task *t)
 {
     return is_claim(t) && t->lock->state == HF__UL_WANTED;
 }
 
-/* The lock that the claim may have: one that the server gave to a waiter of
- * this client, or a new one on the session's own connection. */
+/* Returns the lock that the claim may have: one that the server gave to a
+ * waiter of this client, or a new one on the session's own connection. NULL:
+ * none. */
 static struct hf__ul_lock *lock_to_claim(struct hf__ul_session *f,
                                          struct hf__ul_conn *conn,
                                          struct hf__ul_task *t)
@@ -78,7 +80,8 @@ static struct hf__ul_lock *lock_to_claim(struct hf__ul_session *f,
     return lock;
 }
 
-/* The tasks that this connection can answer get their locks; gives how many. */
+/* Find the locks of the tasks that this connection can answer. Returns their
+ * number. */
 static int gather(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     size_t bytes = REST_BYTES;
@@ -112,8 +115,8 @@ static int gather(struct hf__ul_session *f, struct hf__ul_conn *conn)
 
 /* ---- asking */
 
-/* What a waiter was given a short while ago need not be asked for again, where
- * there is no fence to give. */
+/* A lock that a waiter was given a short while ago need not be read again, if
+ * it needs no fence. */
 static bool is_fresh(struct hf__ul_session *f, const struct hf__ul_task *t)
 {
     int64_t half_ns = f->pool->lease_s * (1000 * HF__MS / 2);
@@ -157,7 +160,7 @@ void hf__ul_write_packet(struct hf__ul_session *f,
             continue;
         }
         t->op->result = HF_EUNKNOWN;
-        t->lock->question = conn->question + 1; /* which is the next */
+        t->lock->question = conn->question + 1; /* its number will be that */
         t->lock->column = ++column;
         hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
                           : is_try(t)                   ? ",GET_LOCK("
@@ -167,12 +170,13 @@ void hf__ul_write_packet(struct hf__ul_session *f,
     }
 }
 
-/* No answer: what was asked goes on, and each of them may be asked again. */
+/* There was no answer: the question goes on, and each task may be asked
+ * again. */
 static void give_up(struct hf__ul_session *f, int result)
 {
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__op *op = f->tasks[i].op;
-        /* What undoes it releases it, so that there is nothing to ask again. */
+        /* The undo releases the lock, so a release must not be asked again. */
         int own = result == HF__AGAIN && op->kind == HF__OP_RELEASE
                       ? (int)HF_EUNKNOWN
                       : result;
@@ -184,8 +188,8 @@ static void give_up(struct hf__ul_session *f, int result)
     }
 }
 
-/* The connection is dead, or another: nothing of it is ours any more. What was
- * to be got was not. */
+/* The connection is dead or another: its locks are no longer ours, and claims
+ * failed. */
 static void lose(struct hf__ul_session *f)
 {
     f->mysql.wire.is_dead = true;
@@ -212,7 +216,8 @@ static void take_check(struct hf__ul_session *f, struct hf__ul_task *t,
 
     if (hf__column_u64(cell) != f->mysql.server.connection_id) {
         hf__ul_lock_free(f->pool, lock);
-        f->mysql.wire.is_dead |= f->scheme->is_dedicated; /* of no use alone */
+        f->mysql.wire.is_dead |= f->scheme->is_dedicated; /* useless without its
+                                                             lock */
         decide(t, is_claim(t) ? HF_BUSY : HF_LOST);
     } else if (is_claim(t) && lock->state != HF__UL_HELD) {
         lock->state = HF__UL_WANTED; /* until it has its fence */
@@ -226,7 +231,8 @@ static void take_check(struct hf__ul_session *f, struct hf__ul_task *t,
     }
 }
 
-/* 0: another has it. NULL is an error, or a KILL QUERY: nobody has it by us. */
+/* 0: another has the lock. NULL: an error or a KILL QUERY, so we do not have
+ * it. */
 static void take_try(struct hf__ul_session *f, struct hf__ul_task *t,
                      const char *cell)
 {
@@ -244,7 +250,8 @@ static void take_try(struct hf__ul_session *f, struct hf__ul_task *t,
     }
 }
 
-/* 0 is another's, NULL nobody's: both were lost before. */
+/* 0: another has the lock; NULL: nobody has it. In both cases it was lost
+ * before. */
 static void take_release(struct hf__ul_session *f, struct hf__ul_task *t,
                          const char *cell)
 {
@@ -280,7 +287,7 @@ static void take_answers(struct hf__ul_session *f, MYSQL_ROW row)
     }
 }
 
-/* Those that need no fence, or have it. */
+/* End the claims that need no fence, or have one. */
 static void end_claims(struct hf__ul_session *f)
 {
     HF_SCOPED_LOCK(&f->pool->mutex);
@@ -296,8 +303,8 @@ static void end_claims(struct hf__ul_session *f)
     }
 }
 
-/* What a refusal means for each of them: a claim that may not wait for a row is
- * one that another is before. */
+/* Give up the tasks after a refusal. If the server did not wait for a row,
+ * another holder has it, so the claim is busy. */
 static void give_up_refused(struct hf__ul_session *f, unsigned error,
                             int result)
 {
@@ -311,8 +318,8 @@ static void give_up_refused(struct hf__ul_session *f, unsigned error,
     give_up(f, result);
 }
 
-/* The server refused all of it. What ended the statement alone, or a lack of
- * something, leaves the connection. */
+/* The server refused the whole packet. If only the statement was ended, or
+ * something was lacking, the connection goes on. */
 static void take_refusal(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     unsigned error = f->mysql.reply.error;
@@ -362,7 +369,7 @@ void hf__ul_ask(struct hf__ul_session *f, struct hf__ul_conn *conn)
         hf__ul_write_fences(f, conn);
     }
     end_claims(f);
-    /* What was not got, or got no fence, is not kept. */
+    /* Release what was not granted, or got no fence. */
     if (f->scheme->is_dedicated && !f->mysql.wire.is_dead &&
         hf__ul_conn_undo(f, conn) < 0) {
         f->mysql.wire.is_dead = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): each operation goes to the connection that has its lock, a claim
- * of a name that this client does not have to the session's own. What a
- * connection has to answer goes in one packet; then come the looks, for what is
- * told of names that are not ours. It never fails as a whole: the connections
- * that are well have locks, and the session is not to be closed for one that is
- * not. Called by the session's thread.
+ * execute(): each operation goes to the connection that has its lock; a claim
+ * of a name that this client does not have goes to the session's own. One
+ * packet has all questions to a connection; then names that are not ours are
+ * read, to report who has them. A batch never fails as a whole: one dead
+ * connection must not close the session, since the others still have locks.
+ * Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -54,7 +54,8 @@ static int begin(struct hf__ul_session *f, struct hf__op *ops[], int n)
     return HF_OK;
 }
 
-/* Sets *ret_line if it is on one, or false: it is decided. */
+/* Find the task's connection in *ret_conn; NULL: its lock is on none yet.
+ * False: the task is decided. */
 static bool find_conn(struct hf__ul_session *f, struct hf__ul_task *t,
                       struct hf__ul_conn **ret_conn)
 {
@@ -65,7 +66,8 @@ static bool find_conn(struct hf__ul_session *f, struct hf__ul_task *t,
     if (lock == NULL && t->op->kind == HF__OP_ACQUIRE) {
         lock = hf__ul_lock_named(f->pool, key->bytes, key->length);
         if (lock != NULL && hf__ul_conn_has_ended(lock->conn)) {
-            lock->conn->is_cut = true; /* by who takes it: here, or its user */
+            lock->conn->is_cut = true; /* whoever takes it will end it: we, or
+                                          its user */
         } else if (lock != NULL && lock->state == HF__UL_HELD) {
             t->stage = HF__UL_TO_LOOK;
             t->verdict = HF_BUSY;
@@ -80,7 +82,8 @@ static bool find_conn(struct hf__ul_session *f, struct hf__ul_task *t,
     return true;
 }
 
-/* The connection that the task needs, taken; NULL: it is decided, or failed. */
+/* Take the connection that the task needs. NULL: the task is decided, or
+ * failed. */
 static struct hf__ul_conn *pick_conn(struct hf__ul_session *f,
                                      struct hf__ul_task *t)
 {
@@ -113,8 +116,9 @@ static struct hf__ul_conn *pick_conn(struct hf__ul_session *f,
     return r == HF_OK ? conn : NULL;
 }
 
-/* Renewals that were answered when nobody waited for it any more are over:
- * before the connection is asked, and before what it owes is waited for. */
+/* A renewal whose answer came after an earlier call had given up is over. That
+ * is found out before the connection is asked, and before an outstanding reply
+ * is waited for. */
 static void take_late(struct hf__ul_session *f, const struct hf__ul_conn *conn)
 {
     HF_SCOPED_LOCK(&f->pool->mutex);
@@ -148,7 +152,7 @@ static void ask(struct hf__ul_session *f, struct hf__ul_task *t)
     }
     take_late(f, conn);
     if (t->stage != HF__UL_TO_ASK) {
-        hf__ul_conn_give(f, conn); /* which may owe the next answer */
+        hf__ul_conn_give(f, conn); /* a reply may be outstanding on it */
         return;
     }
     r = hf__ul_conn_settle(f, conn);

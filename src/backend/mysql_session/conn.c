@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection: made, or taken from those without locks, of which a few are
- * kept for who wants one next; taken for a while by one session, asked, given
- * back, lost. What nobody uses for a lease, the server ends. An answer that
- * does not come in time does not end a connection, for it has locks that others
- * count on: it owes the answer then, which whoever takes it next waits for
- * first. Connections that are for one lock alone are as many as the URL allows.
- * Called by the sessions' threads.
+ * A connection: it is new, or one of a few without locks that are kept as
+ * spares; a session takes it, asks, and gives it back; it may get lost. The
+ * server ends a connection that is unused for a lease. If a reply does not come
+ * in time the connection lives on, since it has locks of other sessions: the
+ * reply is outstanding then, and the next session that takes the connection
+ * waits for it first. The URL limits the dedicated connections, which are for
+ * one lock each. Called by the sessions' threads.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -20,11 +20,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger ones are no faster. */
+/* Bytes; larger packets are no faster. */
 #define PACKET_MOST 65536
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
-/* An answer of a network that is not slow. */
+/* Time for an answer, if the network is not slow. */
 #define WELL_MS 20
 
 /* ---- taking and giving back */
@@ -66,7 +66,7 @@ bool hf__ul_conn_await(struct hf__ul_session *f)
            hf__before(hf__now(), f->mysql.t.deadline);
 }
 
-/* Who holds one of its locks is told, by who listens. */
+/* Lose all its locks; the listener tells their holders. */
 static void lose_locks(struct hf__ul_pool *pool, struct hf__ul_conn *conn)
 {
     HF__LIST_EACH (it, &conn->locks) {
@@ -133,7 +133,8 @@ void hf__ul_conn_give(struct hf__ul_session *f, struct hf__ul_conn *conn)
 
 /* ---- making one */
 
-/* It is a part of the locks' names, so all connections say the same. */
+/* The database's name is part of the locks' names, so it must be the same on
+ * all connections. */
 static int learn_database(struct hf__ul_session *f, const char *name)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -149,8 +150,9 @@ static int learn_database(struct hf__ul_session *f, const char *name)
                           "compares the names of databases otherwise");
 }
 
-/* Its lease is how long the server waits for a word of it. A database has one
- * name, however it is written. */
+/* The lease is the time that the server waits for the next packet. If the
+ * server ignores case in a database's name, the name is lowered, so that every
+ * spelling gives the same. */
 static int set_lease(struct hf__ul_session *f)
 {
     struct hf__mysql *s = &f->mysql;
@@ -179,7 +181,8 @@ static int set_lease(struct hf__ul_session *f)
     return learn_database(f, row[1] == NULL ? "" : row[1]);
 }
 
-/* A lock is its connection's, on its server. */
+/* A lock belongs to its connection, so that must be one connection to one
+ * server. */
 static int judge(struct hf__ul_session *f)
 {
     const struct hf__server *server = &f->mysql.server;
@@ -200,7 +203,8 @@ static int judge(struct hf__ul_session *f)
                           f->scheme->name);
 }
 
-/* While a connection has locks on one server, none is made to another. */
+/* While the client has locks on one server, no connection is made to
+ * another. */
 static int register_conn(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -214,7 +218,7 @@ static int register_conn(struct hf__ul_session *f, struct hf__ul_conn *conn)
     }
     pool->server_id = server_id;
     if (!f->mysql.server.has_wake_locks) {
-        pool->most = 1; /* the next one would end the first */
+        pool->most = 1; /* a second lock would release the first */
     }
     atomic_store(&pool->packet_most, f->mysql.server.packet_max < PACKET_MOST
                                          ? (size_t)f->mysql.server.packet_max
@@ -255,7 +259,7 @@ int hf__ul_conn_connect(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
     return HF_OK;
 }
 
-/* ---- without locks */
+/* ---- connections without locks */
 
 static struct hf__ul_conn *take_spare(struct hf__ul_session *f,
                                       bool is_dedicated)
@@ -293,7 +297,7 @@ int hf__ul_conn_new(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
     return r == HF_BUSY ? hf__ul_conn_connect(f, ret_conn) : r;
 }
 
-/* There may be one more. */
+/* Reserve one more dedicated connection, if the URL allows it. */
 static int reserve(struct hf__ul_session *f)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -337,9 +341,9 @@ int hf__ul_conn_dedicated(struct hf__ul_session *f,
     return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r;
 }
 
-/* ---- a session's own */
+/* ---- a session's own connection */
 
-/* HF_BUSY: there is none that will do. */
+/* HF_BUSY: there is none with enough room. */
 static int take_home(struct hf__ul_session *f, bool needs_room)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -347,7 +351,7 @@ static int take_home(struct hf__ul_session *f, bool needs_room)
 
     while (f->home != NULL) {
         if (needs_room && f->home->n_locks >= pool->most) {
-            f->home->owner = NULL; /* it lives as long as its lock */
+            f->home->owner = NULL; /* it lives on as long as its locks */
             f->home = NULL;
         } else if (hf__ul_conn_try(f, f->home)) {
             return HF_OK;
@@ -367,7 +371,8 @@ int hf__ul_conn_home(struct hf__ul_session *f, bool needs_room,
     while (r == HF_OK) {
         struct hf__ul_conn *conn = f->home;
 
-        /* What the server has closed meanwhile is no news without locks. */
+        /* Without locks it does no harm that the server has closed it: make
+         * another. */
         if (conn->owes || hf__wire_look(&f->mysql) == HF_OK) {
             *ret_conn = conn;
             return HF_OK;
@@ -384,12 +389,12 @@ int hf__ul_conn_home(struct hf__ul_session *f, bool needs_room,
     return r;
 }
 
-/* ---- answers that come when nobody waits for them any more: what one says of
- * the locks that are held is true as of when it was asked for, and renews them
- * as of then. One answer of a connection is under way at a time, so each is
- * about all its locks there. */
+/* ---- late answers, which come after the caller had given up. What one says
+ * about held locks was true when it was asked for, and renews them as of then.
+ * One answer of a connection is under way at a time, so each is about all its
+ * locks there. */
 
-/* A connection apart has its lock as long as its transaction goes on, too. */
+/* A dedicated connection has its lock only while its transaction is open. */
 static bool is_alive(struct hf__ul_session *f, const struct hf__ul_conn *conn,
                      MYSQL_ROW row)
 {
@@ -429,9 +434,9 @@ static bool renews_only(const struct hf__ul_session *f)
     return f->n_tasks > 0;
 }
 
-/* A renewal that would wait in vain, going by the answer before, gives up at
- * once, unless the network is well again, and is tried again soon: so it keeps
- * no other from what has come for that. */
+/* If the last answer was slow, a renewal that would wait in vain gives up at
+ * once, except for the time of a network that is well, and is tried again soon.
+ * So it does not delay other renewals whose answers have come. */
 static hf__time late_until(const struct hf__ul_session *f,
                            const struct hf__ul_conn *conn, hf__time limit)
 {
@@ -445,8 +450,8 @@ static hf__time late_until(const struct hf__ul_session *f,
 
 /* ---- asking */
 
-/* The reply to what was sent. Its first part may be long in coming; the rest
- * follows it. */
+/* Take the reply to the packet that was sent. Its first part may take long; the
+ * rest follows at once. */
 static int take_answer(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     struct hf__mysql *s = &f->mysql;
@@ -479,7 +484,7 @@ int hf__ul_conn_skip(struct hf__ul_session *f)
     return r;
 }
 
-/* The connection that answered is that of the locks. */
+/* Was it the locks' connection that answered? */
 static int see_same(struct hf__ul_session *f, unsigned n)
 {
     struct hf__mysql *s = &f->mysql;
@@ -492,8 +497,8 @@ static int see_same(struct hf__ul_session *f, unsigned n)
     return hf__mysql_refusal(s, s->t.err);
 }
 
-/* What nobody knows whether it is held, is not; nor is a transaction whose
- * fences have no answer. */
+/* Release the locks of which it is unknown whether we have them, and roll back
+ * a transaction whose fences got no answer. */
 int hf__ul_conn_undo(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     struct hf__mysql *s = &f->mysql;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of the scheme: one row for each name that was ever locked, with
- * its fence, whose connection had it last, and who that was. What is there is
- * for people, and a number that rises; who has a lock only the server's
- * functions say. A row is written by who has the user lock of its name, in a
- * statement that is a transaction of its own. Called by the session's thread.
+ * The scheme's table: one row for each name that was ever locked, with its
+ * fence, the last holder's connection and who that was. The row tells people,
+ * and makes the fence rise; only the server's functions decide who has a lock.
+ * The holder of the name's user lock writes the row, in a transaction of its
+ * own. Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -19,8 +19,8 @@
 
 #define NEXT_FENCE "GREATEST(fence+1," HF__SQL_NOW ")"
 
-/* One statement: its row is there from then on, with the next fence, which is
- * told as the id of what was inserted. */
+/* One statement makes or updates the row with the next fence, which the server
+ * returns as the insert id. */
 static void write_fence(struct hf__ul_session *f, const struct hf__ul_task *t)
 {
     struct hf__text *sql = &f->mysql.sql;
@@ -52,16 +52,16 @@ static bool wants_fence(const struct hf__ul_task *t)
     return t->lock != NULL && t->lock->state == HF__UL_WANTED && !t->is_stamped;
 }
 
-/* Its claim has no fence, so it has no lock. */
+/* A claim that got no fence does not get the lock. */
 static void drop(const struct hf__ul_session *f, struct hf__ul_task *t,
                  int result)
 {
     hf__ul_fail(f, t->op, result);
     t->stage = HF__UL_OVER;
-    t->lock = NULL; /* it stays wanted, to be undone */
+    t->lock = NULL; /* it stays WANTED, to be undone */
 }
 
-/* is_dead: those that have theirs, too, for their connection is. */
+/* is_dead: also those that have a fence, since their connection is dead. */
 static void drop_all(struct hf__ul_session *f, int result, bool is_dead)
 {
     for (int i = 0; i < f->n_tasks; i++) {
@@ -72,9 +72,9 @@ static void drop_all(struct hf__ul_session *f, int result, bool is_dead)
     }
 }
 
-/* One packet for all who want one, or for the first of them: several are one
- * transaction, which is flushed once. HF_OK; HF_BUSY: no answer; negative: it
- * is dead. */
+/* Send one packet for all tasks that want a fence, or for the first of them.
+ * Several are one transaction, which is flushed once. HF_OK; HF_BUSY: no
+ * answer; negative: the connection is dead. */
 static int send_fences(struct hf__ul_session *f, struct hf__ul_conn *conn,
                        int most, int *ret_n)
 {
@@ -94,13 +94,13 @@ static int send_fences(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return n == 0 ? (int)HF_OK : hf__ul_conn_ask(f, conn);
 }
 
-/* The next reply is that of a statement that was not refused. */
+/* Take the next reply, unless this one is a refusal. */
 static int next(struct hf__mysql *s)
 {
     return s->reply.error != 0 ? (int)HF_OK : hf__wire_next(s);
 }
 
-/* The statements' replies, in their order; s->reply is the first. The fences
+/* Take the statements' replies in order; s->reply is the first. The fences
  * count once all are committed. */
 static int take_fences(struct hf__ul_session *f, int left, bool is_many)
 {
@@ -122,8 +122,8 @@ static int take_fences(struct hf__ul_session *f, int left, bool is_many)
     return r;
 }
 
-/* It may take long, so it is a packet of its own: whose answer does not come in
- * time can be had later. */
+/* COMMIT may take long, so it is a packet of its own: a reply that does not
+ * come in time can be taken later. */
 static int commit(struct hf__ul_session *f, struct hf__ul_conn *conn)
 {
     hf__text_clear(&f->mysql.sql);
@@ -131,7 +131,7 @@ static int commit(struct hf__ul_session *f, struct hf__ul_conn *conn)
     return hf__ul_conn_ask(f, conn);
 }
 
-/* From here on they are held, whatever becomes of those after them. */
+/* The first n tasks hold their locks now, even if later ones fail. */
 static void end_fences(struct hf__ul_session *f, int n)
 {
     HF_SCOPED_LOCK(&f->pool->mutex);
@@ -145,8 +145,8 @@ static void end_fences(struct hf__ul_session *f, int n)
     }
 }
 
-/* Of a packet: the transaction is over, and of one statement so is its claim.
- * HF_OK; HF_BUSY; negative. */
+/* A refused packet of several is rolled back; a refused single statement ends
+ * its claim. HF_OK; HF_BUSY; negative. */
 static int take_refusal(struct hf__ul_session *f, struct hf__ul_conn *conn,
                         bool is_many)
 {
@@ -213,8 +213,8 @@ static void write_fence_on(struct hf__ul_session *f, struct hf__ul_conn *conn)
     }
 }
 
-/* A fence is no part of the transaction that has the lock, or would be given
- * twice after one that was rolled back. */
+/* Use another connection: a fence written in the lock's transaction would be
+ * given twice if that were rolled back. */
 static void write_fence_dedicated(struct hf__ul_session *f,
                                   struct hf__ul_conn *conn)
 {
@@ -241,7 +241,7 @@ void hf__ul_write_fences(struct hf__ul_session *f, struct hf__ul_conn *conn)
     }
 }
 
-/* ---- looking */
+/* ---- reading who has a name */
 
 void hf__ul_write_look(struct hf__ul_session *f, const struct hf__key *key,
                        bool is_thorough)
@@ -290,7 +290,8 @@ MYSQL_ROW hf__ul_read_look(struct hf__ul_session *f, unsigned more,
     return row;
 }
 
-/* Of a holder that has not said it: whoever differs in it is another. */
+/* If a holder wrote no token, make one of its connection and fence, so that
+ * another holder has a different one. */
 static struct hf__token token_of(const struct hf__ul_sight *sight)
 {
     struct hf__token token = sight->token;

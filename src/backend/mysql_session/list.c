@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list() and gc(), by the table: without a database there is nothing that has
- * names. And check(): the server as it is for any store in it, then what a user
- * lock means there, by a connection of its own, which it may lose. Called by
- * the session's thread.
+ * list() and gc() read the table: without a database no names are kept. check()
+ * reports the server as for any store, and then what a user lock means there;
+ * it uses a connection of its own, which may get lost. Called by the session's
+ * thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -15,16 +15,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Looked at, and deleted, with one packet each. */
+/* Names that are read, and deleted, with one packet each. */
 #define CHUNK 16
-/* Such in one call. */
+/* Chunks in one call. */
 #define CHUNKS 128
-/* A fence goes on from the clock once its row is gone: the clock must have
- * passed it, also that of a statement that began before the deletion. */
+/* Once its row is gone a fence begins again at the clock, so the clock must
+ * have passed it, also for a statement that began before the deletion. */
 #define GRACE_US 20000
 
-/* " FROM table WHERE …": rows of the prefix, after `from` if there
- * is one. No byte of UTF-8 is as high as the one that ends the range. */
+/* Write " FROM table WHERE …": rows of the prefix, after `from` if length > 0.
+ * The range ends with 0xff, which is higher than any byte of UTF-8. */
 static void write_range(struct hf__ul_session *f, const struct hf__key *prefix,
                         const char *from, size_t length)
 {
@@ -98,8 +98,8 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 
 /* ---- gc */
 
-/* Names that nobody had for so long. Which of them somebody has now is told
- * with each: the last grant may be old. */
+/* Read names that were acquired idle_us ago or earlier. Each row also tells
+ * whether somebody holds the lock now, since an old grant may still be held. */
 static int scan(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 const struct hf__key *prefix, const struct hf__gc *g)
 {
@@ -117,10 +117,10 @@ static int scan(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return hf__ul_conn_run(f, conn, HF_EUNAVAIL);
 }
 
-/* The statements that delete the idle ones of those that were found, unless
- * they were granted meanwhile. Gives how many; *ret_seen: of how many rows;
- * *ret_ahead_us: by how much the highest fence is before the clock, at least.
- */
+/* Write statements that delete the idle names of the scan, unless they were
+ * granted meanwhile. Returns their number. *ret_seen: the number of rows;
+ * *ret_ahead_us: the most that a fence is ahead of the clock, at least
+ * -GRACE_US. */
 static int write_deletions(struct hf__ul_session *f, struct hf__text *to,
                            struct hf__gc *g, int *ret_seen,
                            int64_t *ret_ahead_us)
@@ -155,8 +155,8 @@ static int write_deletions(struct hf__ul_session *f, struct hf__text *to,
     return n;
 }
 
-/* A row that somebody has locked is in use: it and those after it in the packet
- * are left to the next cleaning. */
+/* If somebody has locked a row it is in use: it and those after it in the
+ * packet are left to the next cleaning. */
 static int delete_idle(struct hf__ul_session *f, struct hf__ul_conn *conn,
                        int n, struct hf__gc *g)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listen(): a connection that has locks tells by its end that they are lost.
- * One thread of the client sleeps on all their sockets, and asks the server
- * nothing. Called by the session's thread.
+ * listen(): if the server ends a connection, its locks are lost. One thread of
+ * the client sleeps on all sockets to see that, and asks the server nothing.
+ * Called by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -11,14 +11,16 @@
 
 #include <poll.h>
 
-/* So long after it was lost, whose claim had its answer knows of its grant. */
+/* So long after a loss, the caller whose claim was answered knows of its
+ * grant. */
 #define AGAIN_MS 200
-/* Without memory for all sockets it looks again after that. */
+/* Without memory for the sockets, look again after this time. */
 #define BLIND_MS 100
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
 
-/* From *at on, up to `end`. The mutex is held, but not while it tells. */
+/* Report pool->lost from *at up to `end`. The mutex is held, but not during the
+ * callbacks. */
 static bool tell_from(struct hf__ul_pool *pool, unsigned *at, unsigned end,
                       hf__broken_fn fn, void *arg)
 {
@@ -35,8 +37,9 @@ static bool tell_from(struct hf__ul_pool *pool, unsigned *at, unsigned end,
     return has_told;
 }
 
-/* What was lost since it heard last; and a while later again, for a grant that
- * was lost at once may not have been anybody's when that was told. */
+/* Report the locks lost since the last time, and each once more after AGAIN_MS:
+ * if a lock was lost at once, its grant may not have been known at the first
+ * report. */
 static bool tell(struct hf__ul_session *f, hf__broken_fn fn, void *arg)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -58,7 +61,7 @@ static bool tell(struct hf__ul_session *f, hf__broken_fn fn, void *arg)
     return has_told;
 }
 
-/* When it has something to do besides what the sockets say. */
+/* When listen() must wake up, besides for the sockets. */
 static hf__time next_look(const struct hf__ul_session *f)
 {
     return f->n_reheard == f->n_heard
@@ -117,8 +120,8 @@ static bool has_ended(const struct pollfd *fds, nfds_t n, int fd)
     return false;
 }
 
-/* One whose socket is at its end; NULL: none. That of another that has got the
- * number meanwhile is seen to be well. */
+/* Find a connection whose socket has ended; NULL: none. If another connection
+ * has got the same descriptor meanwhile, it is checked again and found well. */
 static struct hf__ul_conn *find_ended(struct hf__ul_pool *pool,
                                       const struct pollfd *fds, nfds_t n)
 {
@@ -133,7 +136,8 @@ static struct hf__ul_conn *find_ended(struct hf__ul_pool *pool,
     return NULL;
 }
 
-/* Their locks are lost. One that is in use is its user's to lose. */
+/* End these connections, whose locks are lost. If one is in use, its user ends
+ * it. */
 static void end_conns(struct hf__ul_session *f, const struct pollfd *fds,
                       nfds_t n)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this client has on the server, as far as it knows: each user lock with
- * its connection, found by its claim and by its name. Of one name there may be
- * two for a while, one that the server was asked for without an answer yet and
- * one that it gave to another connection: the later is found. Also the words in
- * which the server is asked of a lock, and answers; which connections nobody
- * needs; and who is to look again when one changes. Called by the sessions'
- * threads; what is of a pool, with its mutex held.
+ * The locks that this client has on the server, as far as it knows: each user
+ * lock with its connection, found by claim and by name. A name may have two for
+ * a while, one that was asked for without an answer yet and one that the server
+ * gave to another connection: the later is found. Also the names and replies of
+ * user locks, which connections are not needed, and waking sessions when a
+ * connection changes. Called by the sessions' threads; for a pool's data its
+ * mutex is held.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -16,18 +16,19 @@
 
 #include <string.h>
 
-/* Of what is still to be told: where nobody listens it has an end. */
+/* Room for losses to report; LOST_MAX limits it if there is no listener. */
 #define LOST_MIN 64U
 #define LOST_MAX 65536U
 
-/* Of both parts of a name that is left as it is. */
+/* Most bytes of database and key in a name that is written as it is. */
 #define PLAIN_MAX 60
-/* Connections without locks that are kept. */
+/* The most connections without locks that are kept. */
 #define SPARES_MAX 4
 
-/* ---- what is said of a lock, and heard */
+/* ---- names, replies and errors */
 
-/* Bytes that mean the same to every server, whatever it does to letters. */
+/* Does every server take these bytes for the same, whatever it does to
+ * letters? */
 static bool is_plain(const char *bytes, size_t length, const char *more)
 {
     for (size_t i = 0; i < length; i++) {
@@ -41,9 +42,9 @@ static bool is_plain(const char *bytes, size_t length, const char *more)
     return true;
 }
 
-/* Within the strictest rule for such names: 64 letters, of one case. They are
- * the server's, so the database is a part of them. What is short and plain is
- * left as it is, for people who look. */
+/* The strictest rule for the names of user locks is 64 characters of one case.
+ * The names are the server's, so the database is a part of them. A short and
+ * plain name is left readable, for people. */
 void hf__ul_write_name(struct hf__ul_session *f, const char *key,
                        uint16_t length)
 {
@@ -177,13 +178,13 @@ void hf__ul_lock_lose(struct hf__ul_pool *pool, const struct hf__ul_lock *lock)
             pool->lost_room = room;
         }
     }
-    if (pool->n_lost < pool->lost_room) { /* or its renewal finds it */
+    if (pool->n_lost < pool->lost_room) { /* else its renewal will find out */
         pool->lost[pool->n_lost++] = lock->token;
         pool->is_news = true;
     }
 }
 
-/* ---- who else is to know */
+/* ---- waking other sessions */
 
 void hf__ul_notify(struct hf__ul_pool *pool)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at names, and breaking. To break is to end the connection that has
- * the lock, for nothing else frees a user lock of another's: all its other
- * locks go with it. Who that is the server says, and never a list of
- * processes, where waiters look like holders. Called by the session's thread.
+ * Reading names, and breaking locks. Only the end of its connection frees
+ * another holder's user lock, so a break ends that: all its other locks are
+ * lost, too. The holder's connection is read from IS_USED_LOCK(), and never
+ * from a list of processes, where waiters look like holders. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -13,13 +14,13 @@
 
 #define NO_SUCH_THREAD 1094
 #define KILL_DENIED    1095
-/* Between looks whether a connection that was killed has let go. */
+/* Pause between checks whether a killed connection has released its lock. */
 #define ENDING_MS 1
 
-/* ---- looking */
+/* ---- reading names */
 
-/* If nothing was broken others have it, or the session that had it ended; or it
- * is another's, and has it still. */
+/* Unless it was broken, the lock was taken by another holder, if the row or the
+ * server shows one; else its session ended. */
 static hf_reason reason_of(const struct hf__ul_sight *sight,
                            const struct hf__op *op)
 {
@@ -56,7 +57,7 @@ static void take_look(struct hf__ul_task *t, const struct hf__ul_sight *sight)
     }
 }
 
-/* What was decided is, if nothing can be told of it. */
+/* Reading failed: tasks that are decided end without it. */
 static void end_unseen(struct hf__ul_session *f, int result)
 {
     for (int i = 0; i < f->n_tasks; i++) {
@@ -75,7 +76,7 @@ static void end_unseen(struct hf__ul_session *f, int result)
     }
 }
 
-/* As many as go into one packet; gives how many. */
+/* Write as many as go into one packet; returns how many. */
 static int write_looks(struct hf__ul_session *f)
 {
     struct hf__text *sql = &f->mysql.sql;
@@ -95,7 +96,7 @@ static int write_looks(struct hf__ul_session *f)
     return n;
 }
 
-/* HF_OK, or what is wrong with the first that could not be had. */
+/* HF_OK, or the failure of the first name that could not be read. */
 static int take_looks(struct hf__ul_session *f, int n)
 {
     struct hf__mysql *s = &f->mysql;
@@ -212,7 +213,8 @@ static int see(struct hf__ul_session *f, struct hf__ul_conn *conn,
                : r;
 }
 
-/* The next holder's fence is above; `broken`: the last one's was this. */
+/* Raise the fence, which the next holder's will exceed, and store `broken`, the
+ * fence of the grant to break. */
 static int mark(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 const struct hf__op *op, uint64_t broken)
 {
@@ -236,7 +238,8 @@ static int mark(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return hf__ul_conn_run(f, conn, HF_EUNKNOWN);
 }
 
-/* Nothing was broken: the row is as it was, unless it is another's by now. */
+/* Nothing was broken: restore the row, unless another has written it
+ * meanwhile. */
 static int unmark(struct hf__ul_session *f, struct hf__ul_conn *conn,
                   const struct hf__op *op, const struct hf__ul_sight *sight,
                   uint64_t raised)
@@ -268,8 +271,8 @@ static int denied(struct hf__ul_session *f, const struct hf__op *op,
         (unsigned long long)holder);
 }
 
-/* HF_OK: it is ending, or has given the lock back: then it has others that are
- * not to end. */
+/* HF_OK: the connection is ending; or it has released the lock, so it is not
+ * killed, since it may have others. */
 static int kill_holder(struct hf__ul_session *f, struct hf__ul_conn *conn,
                        const struct hf__op *op, uint64_t holder)
 {
@@ -296,7 +299,8 @@ static int kill_holder(struct hf__ul_session *f, struct hf__ul_conn *conn,
     }
 }
 
-/* A lock of this client's is given back, with no need to end a connection. */
+/* If this client has the lock, prepare to release it, so that no connection
+ * must end. */
 static bool give_back_own(struct hf__ul_session *f,
                           const struct hf__ul_conn *conn,
                           const struct hf__op *op)
@@ -315,7 +319,7 @@ static bool give_back_own(struct hf__ul_session *f,
     return true;
 }
 
-/* The server ends a connection when it comes to it. */
+/* The server may take a while to end a connection. */
 static int await_end(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      const struct hf__op *op, uint64_t holder)
 {

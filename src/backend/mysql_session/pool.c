@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who shares a pool, and how long it lives: as long as one of its sessions.
- * With it end its connections, and the server frees what they held; nobody
- * counts on that, for who listens is a session as long as there is a client.
- * Called by the sessions' threads.
+ * Sharing a pool: it lives as long as one of its sessions. When it ends its
+ * connections end, too, and the server frees their locks; no caller relies on
+ * that, since the listening session exists as long as the client. Called by the
+ * sessions' threads.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -17,11 +17,13 @@
 static struct {
     struct hf__mutex mutex;
     struct hf__link pools;
-    unsigned generation; /* of the process whose pools they are; 0: none yet */
+    unsigned generation; /* the process's when they were made; 0: no pools
+                            yet */
 } registry = {.mutex = HF__MUTEX_INIT};
 
-/* A fork() would leave the registry locked in the child for ever. What the
- * parent has in it is the parent's. */
+/* A fork() would leave the registry locked in the child for ever, so it is
+ * forbidden. Pools in the registry from before a fork are the parent's, so the
+ * list starts empty. */
 static void registry_lock(void)
 {
     hf__fork_forbid();
@@ -88,7 +90,7 @@ static struct hf__ul_pool *find_pool(uint64_t client)
     return NULL;
 }
 
-/* Of a pool that nobody has any more. */
+/* End a pool that no session has any more. */
 static void end_pool(struct hf__ul_session *f, struct hf__ul_pool *pool)
 {
     f->pool = pool;
@@ -101,7 +103,7 @@ static void end_pool(struct hf__ul_session *f, struct hf__ul_pool *pool)
         conn->is_cut = true;
         is_free = hf__ul_conn_try(f, conn);
         hf__mutex_unlock(&pool->mutex);
-        HF_ASSERT(is_free); /* nobody else is there */
+        HF_ASSERT(is_free); /* no other session is left */
         hf__ul_conn_give(f, conn);
     }
     f->pool = NULL;
@@ -138,7 +140,7 @@ int hf__ul_join(struct hf__ul_session *f, const struct hf__url *url,
     return HF_OK;
 }
 
-/* A home without locks is of no use to others. */
+/* A home without locks is useless to other sessions, so it ends. */
 static void leave_conns(struct hf__ul_session *f)
 {
     struct hf__ul_pool *pool = f->pool;

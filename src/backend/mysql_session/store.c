@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store mysql://…?scheme=session. Here a session is opened, closed and
- * interrupted; see session.h for where the rest is. Called as backend.h says.
+ * The store mysql://…?scheme=session. This file opens and closes a session;
+ * session.h says where the rest is. Called as backend.h says.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -33,8 +33,8 @@ static int read_lease(const struct hf__url *url, int *ret_lease_s,
     return r;
 }
 
-/* The first connection shows that the server will do; one who listens needs
- * none. */
+/* The first connection shows whether the server is fit; a session that only
+ * listens needs none. */
 static int meet_server(struct hf__ul_session *f)
 {
     struct hf__ul_conn *conn = NULL;
@@ -56,7 +56,7 @@ static int meet_server(struct hf__ul_session *f)
     return r;
 }
 
-/* How many locks one connection may have: they end together. */
+/* The limit on locks of one connection, which are lost together. */
 static int read_most(const struct hf__url *url, int *ret_most, hf_error *err)
 {
     int64_t most = MOST_DEFAULT;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): a connection of its own stands in the server's queue for the lock.
- * When the server gives it, it is there: the claim that was waited for takes it
- * over, with the connection. A connection that asks owes an answer, and is used
- * for nothing else. Who gives up ends the connection, which the server passes
- * by. Called by the session's thread.
+ * wait(): a separate connection waits in the server's queue for the lock. When
+ * the server grants the lock, that connection has it, and the claim that was
+ * waited for takes over lock and connection. While the connection waits, its
+ * reply is outstanding and it is used for nothing else. A waiter that gives up
+ * ends the connection, and the server drops it from the queue. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -14,18 +15,20 @@
 
 #include <string.h>
 
-/* Where several names are waited for at once, they are looked at. */
+/* If several names are waited for at once, they are polled at such
+ * intervals. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* The server said that it can't tell, as after a KILL QUERY. */
+/* Pause after the server failed to answer, as after a KILL QUERY. */
 #define PAUSE_MS 20
-/* ER_LOCK_WAIT_TIMEOUT: a row was waited for as long as the server may. */
+/* ER_LOCK_WAIT_TIMEOUT: the server waited for the row as long as it may. */
 #define LOCK_TIMEOUT 1205
 
-/* ---- the connection that asks */
+/* ---- the connection that waits */
 
-/* It, taken; NULL: none asks. Only who listens takes it besides, who has seen
- * its end, and is ending it. The mutex is held. */
+/* Take the waiting connection; NULL: there is none. Besides us only the
+ * listener takes it, if it has seen its end and is ending it. The mutex is
+ * held. */
 static struct hf__ul_conn *take_asking(struct hf__ul_session *f)
 {
     struct hf__ul_conn *conn = f->queue;
@@ -38,8 +41,8 @@ static struct hf__ul_conn *take_asking(struct hf__ul_session *f)
     return NULL;
 }
 
-/* Who waits for a row does not see that its client is gone before it is its
- * turn, so another connection says so. */
+/* A server's thread that waits for a row does not notice that its client is
+ * gone until it gets the row, so kill it by another connection. */
 static void end_waiting(struct hf__ul_session *f, uint64_t connection)
 {
     struct hf__ul_conn *conn = NULL;
@@ -74,7 +77,8 @@ static void leave_conn(struct hf__ul_session *f)
     }
 }
 
-/* What it was given and no claim came for, on its connection; NULL: nothing. */
+/* Take the connection of a lock that this session was granted while no claim
+ * came for it; NULL: none. */
 static struct hf__ul_conn *take_won(struct hf__ul_session *f)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -92,14 +96,15 @@ static struct hf__ul_conn *take_won(struct hf__ul_session *f)
             return lock->conn;
         }
         if (!hf__ul_conn_await(f)) {
-            return NULL; /* its user takes it, or the server its time */
+            return NULL; /* its user releases it, or the server after the
+                            lease */
         }
     }
 }
 
-/* The connection may serve again, also one that owes what a claim asked: what
- * it owes is taken first. If that does not come in time the connection ends,
- * and the lock is free with it. */
+/* Release the lock so that the connection can be used again. If a claim's reply
+ * is outstanding it is taken first; if that does not come in time the
+ * connection ends, which frees the lock. */
 static void leave_lock(struct hf__ul_session *f)
 {
     struct hf__ul_conn *conn = take_won(f);
@@ -129,7 +134,7 @@ void hf__ul_wait_leave(struct hf__ul_session *f)
     f->queue_length = 0;
 }
 
-/* The session's own connection if it is free of locks, else a new one. */
+/* Take the session's own connection if it has no locks, else another. */
 static int take_queue(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
 {
     struct hf__ul_pool *pool = f->pool;
@@ -182,7 +187,7 @@ static int ask(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return r;
 }
 
-/* ---- what it hears */
+/* ---- answers */
 
 static bool is_won(struct hf__ul_session *f)
 {
@@ -211,7 +216,7 @@ static int keep_lock(struct hf__ul_session *f, struct hf__ul_conn *conn)
     return HF_OK;
 }
 
-/* The answer is there. HF_OK, or the connection is of no use. */
+/* The answer has come. HF_OK, or the connection can't be used any more. */
 static int hear(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 bool *ret_has_fired)
 {
@@ -249,7 +254,7 @@ static int hear(struct hf__ul_session *f, struct hf__ul_conn *conn,
     return ask(f, conn, false);
 }
 
-/* The server says something once a lease, or it is not there any more. */
+/* The server answers once a lease; if it does not, it is gone. */
 static bool is_overdue(const struct hf__ul_session *f)
 {
     int64_t ms = f->pool->lease_s * INT64_C(1000) + HF__UL_BRIEF_MS;
