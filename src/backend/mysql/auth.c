@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of plugins, and the options of a handle. The library looks for a
- * plugin's file before it asks whether the plugin is allowed, and takes a part
- * of an allowed name for one; so those that are listed are loaded once, by
- * name, and each connection looks for files where there are none. It does that
- * under a mutex and the loader's, which must not be held when a child is
- * forked. An option that can't be set ends the connection: it might be the one
- * that keeps the password. Thread: any.
+ * The lists of plugins, and the options of a connection. The library looks for
+ * a plugin's file before it asks whether the plugin is allowed, and accepts a
+ * part of an allowed name. So the listed plugins are loaded once, by name, and
+ * each connection has a folder without files as its plugin folder. Loading
+ * happens under a mutex and the loader's lock, which must not be held when a
+ * child is forked. An option that can't be set ends the connection: it might be
+ * the one that protects the password. Thread: any.
  */
 #include "src/backend/mysql/auth.h"
 
@@ -20,31 +20,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of mysql/client_plugin.h, which Debian's package can't compile. */
+/* From mysql/client_plugin.h, which does not compile in Debian's package. */
 #define AUTHENTICATION 2
 
-/* The library's: a plugin is not in the list. */
+/* The library's error: the plugin is not in the list. */
 #define NOT_ALLOWED 5010
-/* No file is in it. */
+/* A folder without files. */
 #define NO_FOLDER "/dev/null"
 
 /*
- * A password can't be told from what these send. By the next ones it can:
- * they send it as it is, or under a key that the server names; so the server
- * must be known to be the one that was meant.
+ * What BY_PROOF sends does not reveal the password. BY_PASSWORD and
+ * BY_CLEARTEXT send it under a key that the server names, or as it is; so they
+ * need a server that is known to be the one we meant.
  */
 #define BY_PROOF     "mysql_native_password,client_ed25519"
 #define BY_PASSWORD  ",caching_sha2_password,sha256_password"
 #define BY_CLEARTEXT ",mysql_clear_password"
 
-/* Beside the one that is the library's own. */
+/* The plugins to load; mysql_native_password is built into the library. */
 static const char *const by_proof[] = {"client_ed25519", NULL};
 static const char *const by_password[] = {
     "caching_sha2_password", "sha256_password", "mysql_clear_password", NULL};
 
-/* Again for each connection, for one may have failed for want of memory: what
- * is loaded is found at once. One that is not installed is told when a server
- * asks for it. */
+/* Load for each connection: an earlier one may have failed for lack of memory,
+ * and a loaded plugin is found at once. A plugin that is not installed is
+ * reported only when a server asks for it. */
 static void load(MYSQL *handle, const char *const *plugins)
 {
     for (; *plugins != NULL; plugins++) {
@@ -68,7 +68,8 @@ static const char *allowed(const struct hf__wire_target *t)
 
 /* ---- who listens at a unix socket */
 
-/* Nobody else can put a socket into the folder of that one. */
+/* Does this user alone own the socket's folder, so that nobody else can put a
+ * socket there? */
 static bool owns_folder(const char *socket, uid_t uid)
 {
     char folder[PATH_MAX];
@@ -106,7 +107,8 @@ int hf__auth_meet(MYSQL *handle, const struct hf__wire_target *t, int fd,
 
 /* ---- options */
 
-/* A copy that had no memory is not told of by mysql_options(). */
+/* mysql_options() does not report that it had no memory for its copy, so look
+ * at the copy. */
 static bool set_text(MYSQL *handle, enum mysql_option option, const char *text)
 {
     const char *kept = NULL;
@@ -119,12 +121,13 @@ static bool set_text(MYSQL *handle, enum mysql_option option, const char *text)
 static bool set_tls(MYSQL *handle, const struct hf__wire_target *t)
 {
     my_bool is_verified = hf__auth_is_tls(t, "verify") ? 1 : 0;
-    /* A unix socket is as private as it gets; but who asks, gets it. */
+    /* A unix socket is private enough without TLS; but a user who asks for TLS
+     * gets it. */
     bool is_off =
         t->tls == NULL ? t->socket != NULL : hf__auth_is_tls(t, "off");
     my_bool is_wanted = is_off ? 0 : 1;
 
-    /* Said in any case: other versions of the library default otherwise. */
+    /* Set it in any case: other versions of the library have other defaults. */
     return mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &is_wanted) == 0 &&
            mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
                          &is_verified) == 0 &&
@@ -133,8 +136,8 @@ static bool set_tls(MYSQL *handle, const struct hf__wire_target *t)
            set_text(handle, MYSQL_OPT_SSL_KEY, t->key);
 }
 
-/* The first answer is by a proof, whatever the server named first: it asks for
- * another if it must. */
+/* The first answer is by a proof, whatever plugin the server named first; it
+ * asks for another if it must. */
 static bool set_plugins(MYSQL *handle, const struct hf__wire_target *t)
 {
     return set_text(handle, MYSQL_PLUGIN_DIR, NO_FOLDER) &&
@@ -183,8 +186,8 @@ MYSQL *hf__auth_prepare(const struct hf__wire_target *t, hf__auth_wait_fn wait,
 
 /* ---- refusals */
 
-/* Which plugin it was, the library does not say: what it says instead is some
- * bytes of another packet. */
+/* The library does not say which plugin was refused: in its place it reports
+ * some bytes of another packet. */
 int hf__auth_judge(MYSQL *handle, const struct hf__wire_target *t,
                    hf_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libmariadb may do for a connection: by which plugins it may prove to a
- * server who we are, and its other options. A server chooses the plugin, and
- * some give it the password as it is, or read it from our terminal; so only
- * those that are listed for this way to the server are used, and no others are
+ * What libmariadb may do for a connection: the plugins by which it may prove to
+ * a server who we are, and its other options. The server chooses the plugin,
+ * and some plugins send it the password as it is, or read it from our terminal;
+ * so only those listed for this kind of connection are used, and no others are
  * ever loaded. Thread: any.
  */
 #ifndef HF_BACKEND_MYSQL_AUTH_H
@@ -11,24 +11,26 @@
 
 #include "src/backend/mysql/wire.h"
 
-/* Asked by the library where it would wait in a call: above 0 it goes on. */
+/* The library calls this where it would wait within a call; above 0: it goes
+ * on. */
 typedef int (*hf__auth_wait_fn)(my_socket, my_bool is_read, int timeout);
 
-/* A new handle with all its options; forks are forbidden meanwhile. NULL: no
- * memory, *err is told. */
+/* Make a new handle with all its options; forks are forbidden meanwhile. NULL:
+ * no memory, and *err says so. */
 MYSQL *hf__auth_prepare(const struct hf__wire_target *, hf__auth_wait_fn,
                         hf_error *err);
-/* Once it is connected: whoever listens at a unix socket may have the password
- * if it is root, us, or the owner of the socket's folder, where nobody else can
- * write. HF_OK, also if not; HF_ENOMEM, *err is told. */
+/* Call this once the handle is connected. The process that listens at a unix
+ * socket may have the password if its user is root, ours, or the owner of the
+ * socket's folder, where nobody else can write. HF_OK also if it may not;
+ * HF_ENOMEM, and *err says so. */
 HF_MUST_CHECK int hf__auth_meet(MYSQL *, const struct hf__wire_target *, int fd,
                                 hf_error *err);
-/* If that is why the connection failed, with *err told: HF_EUNSAFE, the server
- * wants the password by a plugin that it may not have it by; HF_EAUTH, by one
- * that is not installed. Else HF_OK. */
+/* Was a plugin the reason why the connection failed? HF_EUNSAFE: the server
+ * wants the password by a plugin that may not send it; HF_EAUTH: by one that is
+ * not installed; *err says so. Else HF_OK. */
 int hf__auth_judge(MYSQL *, const struct hf__wire_target *, hf_error *err);
 
-/* tls= is that word. */
+/* Is the URL's tls= this word? */
 bool hf__auth_is_tls(const struct hf__wire_target *, const char *word);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cell(): a cell is a row of holdfast_cell. A change is one statement, which
- * commits by itself: it replaces the row if that has the version it names, and
- * the number of rows says whether it did. Only if it did not is the row read,
- * by a second one: an earlier try may have been applied, which the row's writer
- * tells. A row that we did not write so is never replaced. Called by the
- * session's thread.
+ * commits by itself: it replaces the row if that has the expected version, and
+ * the number of changed rows says whether it did. Only if it did not is the row
+ * read, by a second statement: the row's writer tells whether an earlier try
+ * was applied. A row that is not as this file writes it is never replaced.
+ * Called by the session's thread.
  */
 #include "src/backend/cell.h"
 
@@ -17,12 +17,12 @@
 
 #include <string.h>
 
-/* The server says: there is a row of that key. */
+/* The server's error: there is already a row with that key. */
 #define DUPLICATE 1062
-/* What a packet has besides the value: bytes. */
+/* Bytes that a packet may have besides the value. */
 #define PACKET_ROOM 6000
 
-/* ---- what is asked */
+/* ---- the statements */
 
 static void add_key(struct hf__text *t, const struct hf__cell_op *op)
 {
@@ -51,7 +51,7 @@ static void add_insert(struct hf__text *t, const struct hf__cell_op *op)
     hf__text_add(t, ")");
 }
 
-/* What makes no sense stays: it is not for us to say what it was. */
+/* A damaged row stays, because we can't say what it was. */
 static void add_update(struct hf__text *t, const struct hf__cell_op *op)
 {
     hf__text_add(t, "UPDATE holdfast_cell SET value=");
@@ -70,7 +70,7 @@ static void add_update(struct hf__text *t, const struct hf__cell_op *op)
     hf__text_token(t, &op->writer);
 }
 
-/* Who wants to replace it needs no value. */
+/* Only GET needs the value. */
 static void add_look(struct hf__text *t, const struct hf__cell_op *op)
 {
     hf__text_add(t, "SELECT version,writer,LENGTH(value)");
@@ -81,9 +81,10 @@ static void add_look(struct hf__text *t, const struct hf__cell_op *op)
     add_key(t, op);
 }
 
-/* ---- what is heard */
+/* ---- the reply */
 
-/* False: not as we wrote it. No row is no cell. */
+/* False: the row is not as we write it. A missing row means that there is no
+ * cell. */
 static bool read_row(struct hf__mysql *s, struct hf__cell_op *op)
 {
     struct hf__cell_state *now = &op->state;
@@ -112,7 +113,7 @@ static bool read_row(struct hf__mysql *s, struct hf__cell_op *op)
     return true;
 }
 
-/* Nothing was replaced. */
+/* Decide after a GET, or after a change that replaced nothing. */
 static int judge(struct hf__mysql *s, struct hf__cell_op *op)
 {
     const struct hf__cell_state *now = &op->state;
@@ -128,11 +129,11 @@ static int judge(struct hf__mysql *s, struct hf__cell_op *op)
         (now->version != 0 && hf__token_equal(&now->writer, &op->writer))) {
         return HF_OK;
     }
-    /* A tombstone that was cleaned up just now. */
+    /* Equal: a tombstone was cleaned up just now. */
     return now->version == op->expected ? (int)HF__AGAIN : (int)HF_CONFLICT;
 }
 
-/* ---- one question */
+/* ---- one operation */
 
 static int look(struct hf__mysql *s, struct hf__cell_op *op)
 {
@@ -190,8 +191,9 @@ static int change(struct hf__mysql *s, struct hf__cell_op *op)
 
 /* ---- the table */
 
-/* Once a session, so that who has locks alone needs none. What is refused is no
- * reason to end the session, unless it is what ends any. */
+/* Done once a session, at the first use of a cell, so that a user of locks
+ * alone needs no such table. A refusal ends the session only if its error class
+ * does. */
 static int make_ready(struct hf__mysql *s)
 {
     int r;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check(): is this server fit for locks, and how good is it? Each thing that
- * a promise rests on is one item. An ordinary user may ask all of this; what
- * it may not see is said to be unseen. Called by the session's thread.
+ * check(): is this server fit for locks, and how good is it? Each condition
+ * that a promise depends on is one item. An ordinary user may ask all of this;
+ * items that the user is not allowed to see are reported as such. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/galera.h"
@@ -24,7 +25,7 @@ struct checking {
     struct hf__mysql_variables variables;
 };
 
-/* Fine, or a warning with what helps. */
+/* Report HF_FINE, or HF_WARN with the remedy. */
 static void tell_if(struct checking *c, const char *name, const char *value,
                     bool is_fine, const char *remedy)
 {
@@ -39,7 +40,7 @@ static bool is(const struct checking *c, enum hf__variable variable,
 
 /* ---- asking */
 
-/* One row of one statement; NULL where the server refuses it or has none. */
+/* Ask one statement for one row; NULL if the server refuses it or has none. */
 static int ask(struct checking *c, const char *sql, MYSQL_ROW *ret_row)
 {
     int r;
@@ -54,12 +55,13 @@ static int ask(struct checking *c, const char *sql, MYSQL_ROW *ret_row)
     return r;
 }
 
-/* ---- who we are, and what we may */
+/* ---- who we are, and our privileges */
 
-/* What has to be allowed on each table; nothing of it is done. */
+/* The privileges needed on each table. EXPLAIN checks them and changes
+ * nothing. */
 static const struct {
     const char *privilege;
-    const char *sql; /* after the table's name comes the rest */
+    const char *sql; /* goes before the table's name; rest goes after it */
     const char *rest;
 } rights[] = {
     {"SELECT", "EXPLAIN SELECT 1 FROM ", ""},
@@ -107,14 +109,14 @@ static int check_rights(struct checking *c)
     return r;
 }
 
-/* May it make the tables, should they be gone? Roles are not looked into. */
+/* May this user make the tables, if they get lost? Roles are not considered. */
 #define MAY_CREATE                                                             \
     "(SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE "          \
     "PRIVILEGE_TYPE='CREATE')+(SELECT COUNT(*) FROM "                          \
     "information_schema.SCHEMA_PRIVILEGES WHERE PRIVILEGE_TYPE='CREATE' AND "  \
     "DATABASE() LIKE TABLE_SCHEMA)"
 
-/* Nobody stands between us and what is on this host. */
+/* Is the server on this host, so that nobody can be in the middle? */
 static bool is_here(int fd)
 {
     union {
@@ -213,8 +215,8 @@ static void check_durability(struct checking *c)
                     HF_FINE, NULL);
 }
 
-/* Of those that copy from it. What it copies itself, if it does, an ordinary
- * user may not see; such a server is read-only if it is set up well. */
+/* The replicas that copy from this server. An ordinary user may not see whether
+ * it is itself a replica; such a server is read-only if it is set up well. */
 static void check_replicas(struct checking *c)
 {
     bool is_waited_for = hf__variables_have_semi_sync(&c->variables);
@@ -276,7 +278,7 @@ static int check_clock(struct checking *c)
     (void)snprintf(value, sizeof value, "%+" PRId64 " ms (± %" PRId64 ")",
                    (hf__column_i64(row[0]) - (before / 2 + after / 2)) / 1000,
                    (after - before) / 2000 + 1);
-    /* Leases are judged by the server's clock alone. */
+    /* Only the server's clock judges leases, so a difference does no harm. */
     hf__report_tell(c->to, "clock_ahead_of_ours", value, HF_FINE, NULL);
     tell_if(c, "connection",
             c->s->server.connection_id == hf__column_u64(row[1])

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting, up to the server's yes. The greeting, a server's first packet, is
- * judged before the library answers it, more strictly than libmariadb does:
- * what passes here for one with TLS must be one with TLS there, or the library
- * would tell a server without TLS who we are, whatever was asked for. What the
- * library may do for a connection is auth.c's. Called by the session's thread.
+ * Connecting, until the server accepts the login. The greeting, a server's
+ * first packet, is examined before the library answers it, and more strictly
+ * than libmariadb does: a greeting that passes here as one with TLS must count
+ * as one with TLS there. Else the library would log in at a server without TLS,
+ * although the URL asks for TLS. auth.c says what the library may do for a
+ * connection. Called by the session's thread.
  */
 #include "src/backend/mysql/wire.h"
 
@@ -29,12 +30,12 @@
 
 enum hf__handshake {
     HF__HANDSHAKE_PART,  /* more of it is to come */
-    HF__HANDSHAKE_TLS,   /* it has TLS */
-    HF__HANDSHAKE_PLAIN, /* it has none */
-    HF__HANDSHAKE_ERROR, /* it lets nobody in, and says why */
-    HF__HANDSHAKE_NONE,  /* it is none, or could be taken for another one */
-    HF__HANDSHAKE_MORE,  /* more has come behind it, and nobody has answered */
-    HF__HANDSHAKE_END,   /* the connection ended before it was whole */
+    HF__HANDSHAKE_TLS,   /* the server has TLS */
+    HF__HANDSHAKE_PLAIN, /* the server has no TLS */
+    HF__HANDSHAKE_ERROR, /* the server refuses everybody, and says why */
+    HF__HANDSHAKE_NONE,  /* it is no greeting, or is ambiguous */
+    HF__HANDSHAKE_MORE,  /* more bytes follow it, before anybody has answered */
+    HF__HANDSHAKE_END,   /* the connection ended before it was complete */
 };
 
 enum {
@@ -44,9 +45,9 @@ enum {
     VERSION_MAX = 255,
     PROTOCOL = 10,
     REFUSAL = 0xff,
-    PROGRESS = 0xffff, /* a refusal by this number is none: more follows */
+    PROGRESS = 0xffff, /* this error number means progress, and more follows */
     CAN_SSL = 0x800,
-    LENGTH_MAX = 1024, /* twice the longest text of an error */
+    LENGTH_MAX = 1024, /* bytes: twice the longest text of an error */
     PEEK_MAX = HEAD + LENGTH_MAX + 1,
 };
 
@@ -68,7 +69,7 @@ static enum hf__handshake read_refusal(const unsigned char *payload, size_t n,
                                            : HF__HANDSHAKE_ERROR;
 }
 
-/* Of `length` bytes `n` are there. */
+/* The first `n` of `length` bytes have arrived. */
 static enum hf__handshake read_payload(const unsigned char *payload, size_t n,
                                        size_t length)
 {
@@ -93,7 +94,7 @@ static enum hf__handshake read_payload(const unsigned char *payload, size_t n,
                                                  : HF__HANDSHAKE_PLAIN;
 }
 
-/* Of HEAD and `length` bytes `n` are there, or more. */
+/* `n` bytes have arrived; the packet is HEAD and `length` bytes long. */
 static enum hf__handshake await_end(enum hf__handshake found, size_t n,
                                     size_t length)
 {
@@ -125,7 +126,7 @@ static enum hf__handshake handshake_read(const unsigned char *bytes, size_t n)
     return await_end(found, n, length);
 }
 
-/* It is readable from so many bytes on. */
+/* From now on the socket is readable when it has `n` bytes. */
 static void wake_from(int fd, size_t n)
 {
     int least = (int)n;
@@ -133,9 +134,9 @@ static void wake_from(int fd, size_t n)
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
-/* The same of what that socket has to read, and leaves there. *n_seen is how
- * much that was, 0 at first; after a part the socket is readable when there is
- * more, or its end. */
+/* Read the greeting without taking it from the socket. *n_seen is the number of
+ * bytes seen so far, 0 at first. After HF__HANDSHAKE_PART the socket becomes
+ * readable when more bytes or the end have come. */
 static enum hf__handshake handshake_peek(int fd, size_t *n_seen)
 {
     unsigned char bytes[PEEK_MAX];
@@ -153,26 +154,27 @@ static enum hf__handshake handshake_peek(int fd, size_t *n_seen)
     return found;
 }
 
-/* The library's: a certificate that is not trusted, or no TLS. */
+/* The library's error: the certificate is not trusted, or there is no TLS. */
 #define TLS_ERROR 2026
 
-/* To connect once: the library's calls for it. */
+/* One attempt to connect: a series of calls of the library. */
 struct attempt {
     struct hf__mysql *s;
     const struct hf__wire_target *t;
     hf__time deadline;
     bool is_started;
-    bool is_short; /* the call that runs: forks are forbidden meanwhile */
-    int status;    /* what it waits for; 0: it has ended */
-    int got;       /* of that */
-    int failure;   /* of a wait within a call; s->t.err is told */
+    bool is_short; /* the running call is short, so forks are forbidden during
+                      it */
+    int status;    /* MYSQL_WAIT_… that it waits for; 0: it has ended */
+    int got;       /* which of these events have come */
+    int failure;   /* of a wait within a call; s->t.err says why */
     MYSQL *connected;
 };
 
-/* Whose call of the library's runs in this thread. */
+/* The attempt whose library call runs in this thread. */
 static _Thread_local struct attempt *calling;
 
-/* The library's copy, which it keeps to connect anew: we never ask it to. */
+/* The library keeps a copy to reconnect with, which we never do: erase it. */
 static void forget_password(MYSQL *handle)
 {
     if (handle->passwd != NULL) {
@@ -199,7 +201,8 @@ static int has_no_tls(struct hf__mysql *s, const struct hf__wire_target *t)
                     t->shown, t->tls);
 }
 
-/* Not by TLS, and would be taken for the server's own. */
+/* These bytes came outside of TLS, and the library would take them for the
+ * server's. */
 static int says_more(struct hf__mysql *s, const struct hf__wire_target *t)
 {
     return hf__fail(s->t.err, HF_EUNSAFE,
@@ -232,8 +235,8 @@ static int check_handshake(struct hf__mysql *s, const struct hf__wire_target *t,
     }
 }
 
-/* The socket is connected: the greeting is looked at before the library sees
- * it, and answers. */
+/* The socket is connected: examine the greeting before the library sees it and
+ * answers. */
 static int await_handshake(struct hf__mysql *s, const struct hf__wire_target *t,
                            hf__time deadline)
 {
@@ -265,8 +268,8 @@ static bool is_address(const char *host)
            inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* The library may have made it blocking. It takes the time-outs off itself,
- * in the end. */
+/* The library may have made the socket blocking, so give it short time-outs. It
+ * removes them itself in the end. */
 static void shorten_waits(int fd)
 {
     struct timeval least = {.tv_usec = 1};
@@ -277,8 +280,8 @@ static void shorten_waits(int fd)
     }
 }
 
-/* What has come before TLS, and is not read yet: it may have come after we had
- * looked at the greeting. */
+/* Bytes that came before TLS and are not read yet; they may have come after we
+ * examined the greeting. */
 static bool has_left(const MYSQL *handle)
 {
     const MARIADB_PVIO *io = handle->net.pvio;
@@ -286,7 +289,7 @@ static bool has_left(const MYSQL *handle)
     return io != NULL && io->cache_pos < io->cache + io->cache_size;
 }
 
-/* What begins TLS waits for the server: meanwhile forks are free again. */
+/* Starting TLS waits for the server; forks are allowed while it waits. */
 static int wait_within(struct attempt *a, int status)
 {
     int got = 0;
@@ -312,8 +315,8 @@ static int wait_within(struct attempt *a, int status)
     return got;
 }
 
-/* The library's question, when a call can't go on: above 0 it may. A session
- * that ends waits for nobody. */
+/* The library asks this when a call can't go on; above 0: it may. A session
+ * that ends does not wait. */
 static int wait_for_library(my_socket fd, my_bool is_read, int timeout)
 {
     (void)fd;
@@ -338,8 +341,9 @@ static void call_library(struct attempt *a)
     calling = NULL;
 }
 
-/* One call of the library's. Who forks meanwhile would leave its locks locked
- * in the child for ever, and it does not block, unless it looks up a name. */
+/* One call of the library. A fork meanwhile would leave the library's locks
+ * locked in the child for ever, so it is forbidden; such a call does not block,
+ * unless it looks up a name: then forks stay allowed. */
 static int step(struct attempt *a)
 {
     const struct hf__wire_target *t = a->t;
@@ -364,8 +368,9 @@ static int step(struct attempt *a)
     return a->failure != HF_OK ? a->failure : r;
 }
 
-/* By TCP the library waits for its connection before it reads. A unix socket
- * it may have read from already; nobody stands between there. */
+/* By TCP the library waits for its connection before it reads, so the greeting
+ * can be examined first. From a unix socket it may have read already; nobody
+ * can be in the middle there. */
 static int drive(struct attempt *a)
 {
     struct hf__mysql *s = a->s;
@@ -386,7 +391,8 @@ static int drive(struct attempt *a)
     return r;
 }
 
-/* So that what comes by TLS in pieces is waited for like anything else. */
+/* Make the socket non-blocking, so that TLS data that come in pieces are waited
+ * for like anything else. */
 static void never_block(int fd)
 {
     struct timeval none = {0};
@@ -397,7 +403,7 @@ static void never_block(int fd)
     (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-/* Why the library gave up. */
+/* Report why the library gave up. */
 static int refuse(struct hf__mysql *s, const struct hf__wire_target *t)
 {
     MYSQL *h = s->wire.handle;
@@ -435,7 +441,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     }
     never_block(s->wire.fd);
     s->server.is_verified = hf__auth_is_tls(t, "verify");
-    /* By a unix socket the library may have gone on without. */
+    /* By a unix socket the library may have gone on without TLS. */
     return wants_tls(t) && mysql_get_ssl_cipher(s->wire.handle) == NULL
                ? has_no_tls(s, t)
                : HF_OK;

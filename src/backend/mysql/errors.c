@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of the server's error numbers: whom each blames, which status it
- * is and what helps. What is not in it is taken for the statement's own fault
- * and told in the server's words. Thread: any.
+ * One table of the server's error numbers: the error class, the status, and
+ * what helps. A number that is not in it is taken for the statement's own fault
+ * and reported in the server's words. Thread: any.
  */
 #include "src/backend/mysql/errors.h"
 
@@ -16,17 +16,17 @@ struct meaning {
     unsigned error;
     enum hf__error_class class;
     int status;
-    const char *remedy; /* NULL: the server's words say it */
+    const char *remedy; /* NULL: the server's words suffice */
 };
 
 static const struct meaning meanings[] = {
-    /* Undone as a whole or not begun. */
+    /* The statement was undone as a whole, or not begun. */
     {1205, HF__ERROR_AGAIN, HF_EUNAVAIL,
      "somebody keeps this lock's row, or the table, locked"},
     {1213, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
     {1020, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
     {3572, HF__ERROR_AGAIN, HF_EUNAVAIL, NULL},
-    /* Who we are. */
+    /* Login and privileges. */
     {1044, HF__ERROR_SERVER, HF_EAUTH, "grant this user the database"},
     {1045, HF__ERROR_SERVER, HF_EAUTH, "check user and password"},
     {1130, HF__ERROR_SERVER, HF_EAUTH, NULL},
@@ -47,7 +47,7 @@ static const struct meaning meanings[] = {
      "the table is not Holdfast's: \"holdfast check --ddl\" prints it"},
     {1264, HF__ERROR_BATCH, HF_EPROTO, "the lock's row is damaged"},
     {1690, HF__ERROR_BATCH, HF_EPROTO, "the lock's row is damaged"},
-    /* Full. Not applied. */
+    /* The server is full; nothing was applied. */
     {1021, HF__ERROR_SERVER, HF_EUNAVAIL, "the server's disk is full"},
     {1114, HF__ERROR_SERVER, HF_EUNAVAIL, "the server's disk is full"},
     {1040, HF__ERROR_SERVER, HF_EUNAVAIL, "raise max_connections"},
@@ -57,17 +57,17 @@ static const struct meaning meanings[] = {
     {1041, HF__ERROR_SERVER, HF_EUNAVAIL, "the server is out of memory"},
     {1129, HF__ERROR_SERVER, HF_EUNAVAIL, "FLUSH HOSTS lets it in again"},
     {1135, HF__ERROR_SERVER, HF_EUNAVAIL, "the server is out of threads"},
-    /* Not the primary, or not any more: the next session looks anew. */
+    /* The server is not the primary any more: the next session looks for it. */
     {1290, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
     {1836, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
     {1792, HF__ERROR_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
     {1047, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
      "this node has lost its cluster's majority"},
-    /* Ours: what each packet begins with, see pair.c. */
+    /* The guard of our packets raised this, see view.c. */
     {1242, HF__ERROR_UNKNOWN, HF_EUNAVAIL,
      "this server is not the primary any more"},
     {1180, HF__ERROR_UNKNOWN, HF_EUNKNOWN, NULL},
-    /* Ended from outside. */
+    /* The statement or the connection was ended from outside. */
     {1030, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
     {1053, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
     {1152, HF__ERROR_UNKNOWN, HF_EUNAVAIL, NULL},
@@ -99,7 +99,7 @@ enum hf__error_class hf__mysql_error_class(unsigned error)
     return meaning_of(error)->class;
 }
 
-/* What a server says before TLS has begun, libmariadb wraps in words of its
+/* If a server refuses before TLS has begun, libmariadb wraps the message in its
  * own, with its own number: "… cannot be verified: 1040 - Too many …". */
 static unsigned number_of(MYSQL *h)
 {
@@ -147,7 +147,7 @@ int hf__mysql_refusal(const struct hf__mysql *s, hf_error *err)
     int r = hf__mysql_fail(s, err);
 
     if (r == HF_EINVAL) {
-        r = HF_EUNAVAIL; /* the database was dropped under us */
+        r = HF_EUNAVAIL; /* the database was dropped after we connected */
         if (err != NULL) {
             err->status = r;
         }

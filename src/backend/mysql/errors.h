@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the numbers of MySQL and MariaDB mean for a lock. Thread: any.
+ * What the error numbers of MySQL and MariaDB mean for a lock. Thread: any.
  */
 #ifndef HF_BACKEND_MYSQL_ERRORS_H
 #define HF_BACKEND_MYSQL_ERRORS_H
@@ -11,27 +11,30 @@ struct hf__mysql;
 
 enum hf__error_class {
     HF__ERROR_AGAIN,  /* rolled back, and worth another attempt: 1213, 1205 */
-    HF__ERROR_BATCH,  /* refused for what is in it: neighbours may pass */
-    HF__ERROR_SERVER, /* refused, and so would be whatever follows */
-    HF__ERROR_UNKNOWN /* the session is of no use; it may be applied */
+    HF__ERROR_BATCH,  /* refused for one of its operations: the others may
+                         pass */
+    HF__ERROR_SERVER, /* refused, and whatever follows would be, too */
+    HF__ERROR_UNKNOWN /* the session can't be used any more; the statement may
+                         be applied */
 };
 
-/* Of a number that the server gave. */
+/* The class of an error number of the server or the client library. */
 enum hf__error_class hf__mysql_error_class(unsigned error);
-/* What it said, without tokens: a server or a proxy may repeat a statement. */
+/* Copy the server's message, with tokens hidden: a server or a proxy may quote
+ * a statement. */
 void hf__mysql_words(const struct hf__mysql *s, char *to, size_t size);
-/* Tell err (NULL is fine) what the last reply's error, or what ended the
- * connection, means: its status, negative. */
+/* Write to err (may be NULL) what the last reply's error means, or what ended
+ * the connection. Returns the status, negative. */
 int hf__mysql_fail(const struct hf__mysql *s, hf_error *err);
 
-/* The same of an operation, which can't be HF_EINVAL. */
+/* The same for an operation, whose status can't be HF_EINVAL. */
 int hf__mysql_refusal(const struct hf__mysql *s, hf_error *err);
 
-/* A lock that somebody else has is waited for that long, where that costs
- * nobody else time. */
+/* Seconds to wait for a lock that somebody else has, where nobody else has to
+ * wait with it. */
 #define HF__LOCK_WAIT_S 1
-/* Refused as HF__ERROR_AGAIN: may another attempt at once help? Not if this
- * one waited as long as one may, for a row or for a table. */
+/* After HF__ERROR_AGAIN: may another attempt at once help? Not if this one
+ * waited its full time for a row or a table. */
 bool hf__mysql_is_worth_another(const struct hf__mysql *s);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Galera. Each node certifies each write against all before it, so of two that
- * change the same row one is refused, wherever they were sent; all that grants
- * writes its name's row. But a statement sees what its node has applied, and
- * that may lag: a row that is not there yet is neither lost nor free. So every
- * statement of ours waits first until its node has applied what was committed
- * anywhere before (wsrep_sync_wait), within a transaction the first. Called by
- * the session's thread.
+ * Galera. Each node certifies each write against all before it, so of two
+ * writes that change the same row one is refused, whatever nodes they were sent
+ * to; and every grant writes its name's row. But a statement sees only what its
+ * node has applied, and the node may lag: a row that is not there yet is
+ * neither lost nor free. So each of our statements, or the first in a
+ * transaction, waits until its node has applied what was committed anywhere
+ * before (wsrep_sync_wait). Called by the session's thread.
  */
 #include "src/backend/mysql/galera.h"
 
@@ -25,28 +25,28 @@
 /* SELECT and BEGIN · UPDATE and DELETE · INSERT. */
 #define SYNC_WAIT "7"
 #define SYNCED    "4"
-/* What a server says that knows of no compound statements: MySQL. */
+/* The error of a server that has no compound statements: MySQL. */
 #define SYNTAX 1064
-/* Serves as it did, but need not keep up: it is a joiner's donor, or backed
- * up. */
+/* The node serves as before, but need not keep up: it is a joiner's donor, or
+ * is being backed up. */
 #define DESYNCED "2"
 
-/* What the node says of itself. */
+/* The node's status. */
 struct node {
     char ready[8];
-    char status[24]; /* of the part of the cluster that it is in */
+    char status[24]; /* of the node's component of the cluster */
     char state[8];
     char cluster[64];
     char name[64];
     char size[8];        /* of the cluster */
     char step[64];       /* the state in words */
-    char dirty_reads[8]; /* "" where the server knows of none */
+    char dirty_reads[8]; /* "" if the server does not have it */
     bool has_compounds;
 };
 
 /* ---- one cluster for each URL */
 
-/* Which clusters this process has been to: hashes; 0: none. */
+/* The clusters that this process has connected to, as hashes; 0: none. */
 #define KNOWN 32
 static struct {
     _Atomic uint64_t url;
@@ -58,7 +58,7 @@ static uint64_t hash(const char *text)
     return hf__hash(text, strlen(text)) | 1;
 }
 
-/* Is it the one that the URL has meant so far, if that is known? */
+/* Is it the same cluster that the URL led to before, as far as known? */
 static bool is_the_same(const struct hf__url *url, const char *cluster)
 {
     uint64_t key = hash(url->redacted);
@@ -112,8 +112,8 @@ static int refuse(struct hf__mysql *s)
     return hf__mysql_fail(s, s->t.err);
 }
 
-/* What it says comes before the session's reads wait: on a node that is alone
- * they would do so in vain. */
+/* Read the status before the session's reads wait: on a node without its
+ * cluster they would wait in vain. */
 static int ask(struct hf__mysql *s, struct node *n)
 {
     int r;
@@ -140,7 +140,8 @@ static int ask(struct hf__mysql *s, struct node *n)
     return r != HF_OK || s->reply.error == SYNTAX ? r : refuse(s);
 }
 
-/* Reads that it answers when it is alone would wait for nobody. */
+/* Dirty reads, which a node answers without its cluster, would not wait for
+ * others. */
 static int read_clean(struct hf__mysql *s, const struct node *n)
 {
     if (n->dirty_reads[0] == '\0' || strcasecmp(n->dirty_reads, "OFF") == 0) {

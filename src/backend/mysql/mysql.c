@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store mysql:// of scheme=table. Here a session is opened, closed and
- * interrupted, and ends the one that died before it; see mysql.h for where the
- * rest is. Called as backend.h says.
+ * The store mysql:// of scheme=table. This file opens, closes and interrupts a
+ * session, and ends the connection of a session that died before it; mysql.h
+ * says where the rest is. Called as backend.h says.
  */
 #include "src/backend/mysql/mysql.h"
 
@@ -12,16 +12,16 @@
 
 #include <stdlib.h>
 
-/* As long as a packet that was sent can take on the server: some statements
- * that each wait for a lock. */
+/* The longest time that a sent packet can take on the server: it has some
+ * statements, and each may wait for a lock. */
 #define STALE_MS 5000
-/* A session that was killed ends at once, or when its disk lets it. */
+/* A killed session ends at once, or when its disk lets it. */
 #define ENDS_MS 1000
 
-/* ---- who died: each session holds one user lock with a random name, its mark,
- * as long as it lives */
+/* ---- ending a dead session: while it lives, each holds one user lock with a
+ * random name, its mark */
 
-/* *ret_id: the connection that has the mark; 0: none has. */
+/* *ret_id: the connection that has the mark; 0: none. */
 static int find(struct hf__mysql *s, uint64_t mark, uint64_t *ret_id)
 {
     MYSQL_ROW row;
@@ -42,7 +42,8 @@ static int find(struct hf__mysql *s, uint64_t mark, uint64_t *ret_id)
     return HF_OK;
 }
 
-/* That it is gone already, or that we may not, the next look shows. */
+/* If the connection has already ended, or we have no right to end it, the next
+ * find() shows that. */
 static int end_connection(struct hf__mysql *s, uint64_t id)
 {
     hf__text_clear(&s->sql);
@@ -130,9 +131,9 @@ static const char *mysql_ddl(const struct hf__url *url)
      HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
      HF_CAP_SLOTS | HF_CAP_CELLS | HF__CAP_WAIT_ONE)
 
-/* Servers that replicate each other have no cells: what one has put need not be
- * on the other that takes over. Several hosts may be nodes of Galera as well,
- * unless the URL says otherwise; then the session finds out. */
+/* Servers that replicate each other have no cells: a cell written on one may be
+ * missing on the other that takes over. Several hosts may also be nodes of
+ * Galera, unless the URL has longest_lease; the session finds out. */
 static unsigned mysql_caps(const struct hf__url *url)
 {
     return hf__url_option(url, "longest_lease") == NULL ? CAPS

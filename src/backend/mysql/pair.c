@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The store's calls where the server is one of several: keys get the server's
- * tag, leases have a limit, and while what others have granted may still run
- * nothing new is granted. Elsewhere they are passed on as they are. Called by
- * the session's thread.
+ * tag, leases have a limit, and nothing new is granted while grants of other
+ * servers may still run. With a single server the calls are passed on
+ * unchanged. Called by the session's thread.
  */
 #include "src/backend/mysql/pair.h"
 
@@ -26,7 +26,7 @@ static struct hf__key tagged(const struct hf__pair *p,
                             (uint16_t)(key->name_at + HF__TAG_SIZE)};
 }
 
-/* Keys with tags, for one call; and what was in their places. */
+/* Room for a call's keys with tags, and the plain keys that they replace. */
 struct keys {
     struct hf__key plain;
     char bytes[HF__MYSQL_KEY_MAX];
@@ -63,8 +63,8 @@ static bool is_long(const struct hf__pair *p, const struct hf__op *op)
            op->lease_us > p->longest_ms * 1000;
 }
 
-/* What the server that was the primary has granted, and this one does not
- * know of, may still run. */
+/* This server may not know all that the former primary granted, and those
+ * grants may still run. */
 static int busy_until_over(const struct hf__pair *p, struct hf__op *op)
 {
     if (op->ret_record != NULL) {
@@ -78,7 +78,7 @@ static int busy_until_over(const struct hf__pair *p, struct hf__op *op)
     return HF_BUSY;
 }
 
-/* Is it decided without the server? */
+/* Set the result of an operation that needs no server. */
 static bool is_decided(const struct hf__pair *p, struct hf__op *op)
 {
     if (is_long(p, op)) {
@@ -97,7 +97,8 @@ static bool is_decided(const struct hf__pair *p, struct hf__op *op)
     return true;
 }
 
-/* Those that the server is to decide, in their order. Gives how many. */
+/* Copy the operations that the server must decide to sent[], in their order.
+ * Returns how many. */
 static int sort_out(const struct hf__pair *p, struct hf__op *const ops[], int n,
                     struct hf__op *sent[])
 {
@@ -144,7 +145,7 @@ int hf__pair_execute(void *state, struct hf__op *ops[], int n,
     return r;
 }
 
-/* ---- waiting and looking through */
+/* ---- waiting */
 
 static int show(struct hf__mysql *s)
 {
@@ -153,8 +154,8 @@ static int show(struct hf__mysql *s)
     return hf__mysql_run(s);
 }
 
-/* Nobody is let in before that: all look again then. Meanwhile the server is in
- * use. */
+/* Nothing is granted before grants_at, so sleep until then and let all waiters
+ * try again. Meanwhile keep showing that the server is in use. */
 static int wait_until_over(struct hf__mysql *s, struct hf__watch *w[], int n)
 {
     hf__time until = hf__earlier(s->t.deadline, s->pair.grants_at);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another server of the same system, looked at by a connection of its own that
- * the session has instead of its own meanwhile. What it has granted and ours
- * lacks could be held twice; that there is nothing, it shows by three things:
- * it is read-only; the highest epoch that it knows of is ours, so that its
- * clients stop even if it were written to again; and all that is in its log is
- * in ours, if it ever was the primary. Called by the session's thread when it
- * opens.
+ * Reading another server of the same system, by a second connection that the
+ * session uses in place of its own meanwhile. A grant of that server that ours
+ * lacks could be held twice. Three facts show that there is none: it is
+ * read-only; the highest epoch that it knows of is ours, so that its clients
+ * stop even if it became writable again; and ours has all that is in its log,
+ * if it ever was the primary. Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/pair.h"
 
@@ -17,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two looks. */
+/* Pause between two reads. */
 #define LOOK_MS 10
-/* Who is asked once is waited for so long. */
+/* Time limit of a server that is asked only once. */
 #define ONCE_MS 1000
-/* The longest list of positions: some dozen servers and domains. */
+/* Bytes for the longest list of positions: some dozen servers and domains. */
 #define POSITIONS 2048
 
-/* ---- a connection beside */
+/* ---- a second connection */
 
-/* The waker stays: another thread may use it. */
+/* The waker stays: another thread may be using it. */
 static void swap(struct hf__wire *a, struct hf__wire *b)
 {
     const struct hf__wire was = *a;
@@ -43,9 +42,9 @@ static void swap(struct hf__wire *a, struct hf__wire *b)
 
 /* ---- positions in logs */
 
-/* What the server has in its log, of others and itself, and what it has done
- * of others: the last of each, "domain-server-number,…". "" where there is no
- * such list (MySQL). */
+/* The positions in the server's own log and those it has applied from others:
+ * the last of each, "domain-server-number,…"; "" if there is no such list
+ * (MySQL). */
 static int read_positions(struct hf__mysql *s, char to[POSITIONS])
 {
     MYSQL_ROW row;
@@ -70,7 +69,7 @@ struct position {
     uint64_t number;
 };
 
-/* False at the end, and where there is something else. */
+/* False at the end, or if the text is no position. */
 static bool next_position(const char **text, struct position *ret_at)
 {
     uint64_t *const parts[] = {&ret_at->domain, &ret_at->server,
@@ -101,7 +100,8 @@ static bool is_in(const struct position *wanted, const char *list)
     return false;
 }
 
-/* Have we all that the other has, if it says what that is? */
+/* Have we everything that the other's list names? False if the list is
+ * empty. */
 static bool is_all_in(const char *theirs, const char *ours)
 {
     bool has_any = *theirs != '\0';
@@ -115,13 +115,14 @@ static bool is_all_in(const char *theirs, const char *ours)
     return has_any && *theirs == '\0';
 }
 
-/* ---- looking */
+/* ---- reading */
 
 struct looking {
     struct hf__mysql *s;
     const struct hf__wire_target *target;
     const struct hf__view *ours;
-    struct hf__wire wire; /* to the other; to ours while that is used */
+    struct hf__wire wire; /* to the other; to ours while the session uses the
+                             other */
     struct hf__server server;
     struct hf__peer *peer;
     char theirs[POSITIONS];
@@ -137,8 +138,9 @@ static void change_sides(struct looking *l)
     l->server = was;
 }
 
-/* Its clock of ours, taken for as late as it can be: what it has granted is to
- * last here until it surely is over. */
+/* How far its clock is ahead of ours. The time between the two readings counts
+ * as if it had all passed before the second, so the value is the least
+ * possible, and its grants last here until they surely are over. */
 static void note_clock(struct looking *l)
 {
     int64_t passed_us = hf__between_ns(l->ours->asked, hf__now()) / 1000;
@@ -146,7 +148,7 @@ static void note_clock(struct looking *l)
     l->peer->ahead_us = l->peer->view.now_us - (l->ours->now_us + passed_us);
 }
 
-/* What can't be asked shows nothing. */
+/* A server that can't be asked shows nothing. */
 static void ask_other(struct looking *l)
 {
     struct hf__mysql *s = l->s;
@@ -155,14 +157,14 @@ static void ask_other(struct looking *l)
     l->peer->view = (struct hf__view){0};
     if (s->wire.handle == NULL || s->wire.is_dead) {
         r = hf__wire_connect(s, l->target, s->t.deadline);
-        /* Or each look would be the first one's. */
+        /* Else each read would see the first one's snapshot. */
         if (r == HF_OK) {
             hf__text_clear(&s->sql);
             hf__text_add(&s->sql, "SET SESSION autocommit=1");
             r = hf__wire_run(s);
         }
     }
-    /* HF_EINVAL: it has no such database yet. */
+    /* HF_EINVAL: it does not have the database yet. */
     l->peer->is_reached = r == HF_OK || r == HF_EINVAL;
     if (r == HF_OK) {
         r = hf__view_read(s, l->ours, &l->peer->view);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of several servers is the primary. Whether one may be written to is its
- * operator's read_only; holdfast_server tells which of those was the last to
- * become it, and is replicated, so that the one before learns of it, and who
- * reads any of them offline. A server that was unused for long, or whose epoch
- * is not the highest, has to become it (promote.c): others may have granted
- * what it does not know. Called by the session's thread when it opens.
+ * Deciding which of several servers is the primary. The operator decides by
+ * read_only which servers may be written to. holdfast_server tells which of
+ * these became the primary last; it is replicated, so that the former primary
+ * learns of it, and so does anybody who reads one of them offline. A server
+ * that was unused for long, or whose epoch is not the highest, must first
+ * become the primary (promote.c): others may have made grants that it does not
+ * know. Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/pair.h"
 
@@ -18,14 +19,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Who was used within this part of longest_lease is in use. */
+/* A server that was in use within this part of longest_lease counts as in
+ * use. */
 #define USED_PART 4
 
 #define LONGEST_MS     30000
 #define LONGEST_MIN_MS 1000
 #define LONGEST_MAX_MS 86400000
 
-/* Told by the server: this user may not. */
+/* The server's error: this user may not. */
 #define NO_GRANTS 1142
 
 int hf__pair_option(struct hf__mysql *s, const struct hf__url *url)
@@ -46,8 +48,8 @@ bool hf__primary_is_fresh(const struct hf__mysql *s, const struct hf__view *v)
     return v->idle_us < s->pair.longest_ms * 1000 / USED_PART;
 }
 
-/* And not restarted since: another may have been the primary while it was
- * away. */
+/* Was it in use, and not restarted since? Another may have been the primary
+ * while it was down. */
 static bool is_in_use(const struct hf__mysql *s, const struct hf__view *v)
 {
     return hf__primary_is_fresh(s, v) && hf__primary_has_run(s, v);
@@ -72,8 +74,8 @@ static void be_primary(struct hf__mysql *s, const struct hf__view *v)
     s->t.head.server_info.server_id = s->server.server_id;
 }
 
-/* Clients that name one host have rows without a tag, which nobody here looks
- * at. */
+/* Clients that name one host have rows without a tag, which no client here
+ * reads. */
 static int refuse_untagged(struct hf__mysql *s)
 {
     MYSQL_ROW row;
@@ -110,7 +112,7 @@ int hf__primary_refuse_other(struct hf__mysql *s, const struct hf__view *v)
                           s->pair.longest_ms, v->latest_longest_us / 1000);
 }
 
-/* What its clients must have in common. */
+/* Check what all clients of the server must have in common. */
 static int refuse_unfit(struct hf__mysql *s, const struct hf__view *v)
 {
     int r;
@@ -165,8 +167,8 @@ int hf__primary_enter(struct hf__mysql *s)
                       : r;
 }
 
-/* A row that nobody could settle is of who tried with servers that do not
- * replicate each other. */
+/* If nobody could settle a row, a client tried servers that do not replicate
+ * each other; such a row does not count. */
 int hf__primary_refuse_alone(struct hf__mysql *s)
 {
     int r;
@@ -191,8 +193,8 @@ int hf__primary_refuse_alone(struct hf__mysql *s)
 
 /* ---- check() */
 
-/* While one was used that was the primary before, another granted: both could
- * be written to, and neither knew of the other. */
+/* A server that had been the primary was still in use when a later one granted:
+ * both could be written to, and neither knew of the other. */
 #define OVERLAPS                                                               \
     "SELECT a.server_id,b.server_id FROM holdfast_server a,holdfast_server b " \
     "WHERE a.epoch<b.epoch AND b.is_settled=1 AND a.shown_at>b.grants_from"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that became writable, or was unused for long, becomes the primary:
- * it gets an epoch above all that can be seen, looks at the others for what it
- * may lack, and takes over their locks. Many clients may do so at once, and any
- * may stop at any point: each step is one statement or one transaction, and
- * whoever comes goes on from there. Called by the session's thread when it
- * opens.
+ * Making a server the primary that became writable, or was unused for long: it
+ * gets an epoch above all that can be seen, the others are asked for grants
+ * that it lacks, and it takes over their locks. Many clients may do so at once,
+ * and any may stop at any point: each step is one statement or one transaction,
+ * and the next client goes on from there. Called by the session's thread when
+ * it opens.
  */
 #include "src/backend/mysql/pair.h"
 
@@ -18,10 +18,11 @@
 
 #include <inttypes.h>
 
-/* What the others must show, they show within that, or are taken not to. */
+/* The others have this time to show their grants. */
 #define PROOF_MS 2000
 
-/* Of those who do it at once one does: the rest find its epoch. */
+/* If several clients do this at once, one writes and the rest find its
+ * epoch. */
 static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
                        uint64_t top)
 {
@@ -52,7 +53,7 @@ static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
     return hf__mysql_run(s);
 }
 
-/* All of the URL's hosts but the one that we are connected to. */
+/* All of the URL's hosts except the one that we are connected to. */
 struct others {
     const struct hf__url *url;
     const struct hf__wire_target *target;
@@ -70,7 +71,7 @@ static int look_at(struct hf__mysql *s, struct others *o, size_t host,
 
     hf__wire_target_host(&target, &o->url->hosts[host], shown);
     *peer = (struct hf__peer){0};
-    /* It was asked just now, and may be silent. */
+    /* It could not be reached just now, so do not wait for it again. */
     r = (s->pair.unreached >> host & 1) != 0
             ? HF_OK
             : hf__peer_look(s, &target, ours, until, peer);
@@ -89,7 +90,7 @@ static int look_at(struct hf__mysql *s, struct others *o, size_t host,
     return r;
 }
 
-/* Until each has shown all, or `until`; 0: once. */
+/* Ask each until it has shown all its grants, or until `until`; 0: ask once. */
 static int look_around(struct hf__mysql *s, struct others *o,
                        const struct hf__view *ours, hf__time until)
 {
@@ -105,9 +106,10 @@ static int look_around(struct hf__mysql *s, struct others *o,
 }
 
 /*
- * It was the primary, and of those who can be reached none was it since. Has it
- * run all the while it would have heard of any; else all must be there. Whoever
- * makes a server writable that could not hear waits himself (docs/failover.md).
+ * It was the primary, and as far as can be reached no other server was since.
+ * If it has run all the time it would have heard of another; else all must be
+ * reached. An operator who makes a server writable that could not hear must
+ * wait (docs/failover.md).
  */
 static int go_on(struct hf__mysql *s, const struct others *o,
                  const struct hf__view *v, uint64_t top, bool *ret_goes_on)
@@ -132,7 +134,7 @@ static int go_on(struct hf__mysql *s, const struct others *o,
     return hf__mysql_run(s);
 }
 
-/* Another client has given it one just now, and not settled yet. */
+/* Another client has just given it this epoch, and has not settled it yet. */
 static bool is_begun(const struct hf__mysql *s, const struct hf__view *v,
                      uint64_t top)
 {
@@ -158,7 +160,7 @@ static int begin(struct hf__mysql *s, struct others *o, struct hf__view *v,
 
 struct proof {
     bool is_known;  /* all others are of the same system */
-    bool is_proven; /* and what they have granted is here */
+    bool is_proven; /* and ours has all their grants */
 };
 
 static struct proof judge(const struct others *o)
@@ -172,9 +174,10 @@ static struct proof judge(const struct others *o)
     return proof;
 }
 
-/* All at once, so that nobody who stops leaves it half done; nothing, if
- * another client was first. What is in the log need not be seen yet, but is
- * once a change of ours that came after it is done: the first one here. */
+/* One transaction, so that a client that stops leaves nothing half done; it
+ * changes nothing if another client was first. What is in the log may not be
+ * visible yet, but it is once a later change of ours is done: that is the first
+ * statement here. */
 static int settle(struct hf__mysql *s, const struct others *o,
                   const struct hf__view *v)
 {
@@ -198,7 +201,7 @@ static int settle(struct hf__mysql *s, const struct others *o,
     return hf__mysql_run(s);
 }
 
-/* The epoch is ours; what have the others to show? */
+/* The epoch is ours; now ask what the others have granted. */
 static int prove(struct hf__mysql *s, struct others *o,
                  const struct hf__view *v)
 {
@@ -230,11 +233,12 @@ static int take(struct hf__mysql *s, const struct hf__url *url,
         r = prove(s, &o, &v);
         r = r == HF_OK ? settle(s, &o, &v) : r;
     }
-    /* By whoever did it. */
+    /* We or another client made it the primary. */
     return r == HF_OK ? hf__primary_enter(s) : r;
 }
 
-/* Undone for the sake of others, or they were first and have not settled. */
+/* Try again if the server rolled back for the sake of other clients, or if
+ * another client was first and has not settled yet. */
 static bool goes_again(const struct hf__mysql *s, int r, int n_candidates)
 {
     bool was_refused = s->reply.error != 0;
@@ -245,7 +249,7 @@ static bool goes_again(const struct hf__mysql *s, int r, int n_candidates)
                 : s->pair.n_candidates > n_candidates);
 }
 
-/* Many may come at once, and wait for each other. */
+/* Many clients may come at once, and wait for each other. */
 int hf__primary_take(struct hf__mysql *s, const struct hf__url *url,
                      const struct hf__wire_target *target)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading rows. What a column holds that we did not write makes the row
- * damaged; what is done about that is the callers'. Called by the session's
+ * Reading rows. A column whose content we can't have written makes the row
+ * damaged; the callers decide what to do about that. Called by the session's
  * thread.
  */
 #include "src/backend/mysql/row.h"
@@ -86,7 +86,7 @@ void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
     ret_row->took_over = hf__column_u64(row[14]) > 1;
 }
 
-/* A token owns the name, and the lease runs. */
+/* Does a token own the name, and is its lease running? */
 static bool is_held(const struct hf__mysql_row *row)
 {
     return !hf__token_is_zero(&row->token) && row->expires_in > 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list() and gc(): the names of a prefix are read chunk by chunk, by key, and
- * the engine judges each. What it finds idle is deleted, row by row and by
- * primary key, if it is still as it was read; each in a transaction of its own,
- * so that a renewal waits for none and a row that somebody keeps locked stops
- * no other. Called by the session's thread.
+ * list() and gc(): the names of a prefix are read in chunks, by key, and the
+ * engine judges each. An idle name is deleted by primary key, if it is still as
+ * it was read; each in a transaction of its own, so that no renewal has to wait
+ * and a row that somebody keeps locked stops no other. Called by the session's
+ * thread.
  */
 #include "src/backend/table/scan.h"
 
@@ -20,14 +20,15 @@ struct range {
     const struct hf__scan *scan;
 };
 
-/* In all keys, but not in those of the engine. */
+/* The length of the tag, which keys have in the tables but not in the
+ * engine. */
 static size_t tag_of(const struct hf__mysql *s)
 {
     return s->pair.is_on ? HF__TAG_SIZE : 0;
 }
 
-/* From `at`, or (length 0) from the beginning. No byte of UTF-8 is as high as
- * the one that ends the range. */
+/* Write the range of keys from `at`, or (length 0) from its beginning. It ends
+ * with 0xff, which is higher than any byte of UTF-8. */
 static void add_range(struct hf__text *t, const struct hf__mysql *s,
                       const struct hf__key *prefix, const char *at,
                       size_t length)
@@ -59,7 +60,7 @@ static void add_chunk_end(struct hf__text *t)
 
 /* ---- names */
 
-/* Of a list, those that anybody may have. */
+/* A list leaves out names that anybody could take now. */
 static void add_from(struct hf__text *t, const char *table, const void *arg)
 {
     const struct range *r = arg;
@@ -80,7 +81,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     MYSQL_RES *rows;
     int r;
 
-    (void)err; /* that of the session */
+    (void)err; /* the session has it, too */
     hf__text_clear(&s->sql);
     if (!scan->is_to_clean) {
         (void)hf__pair_guard(s);
@@ -92,7 +93,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
         return r == HF_OK ? hf__mysql_dead(s) : r;
     }
     rows = s->reply.rows;
-    s->reply.rows = NULL; /* what is forgotten has a reply of its own */
+    s->reply.rows = NULL; /* deleting a name needs the reply for itself */
     v.rows = rows;
     s->scanned = hf__now();
     r = hf__table_scan_tell(&s->t, &v, scan);
@@ -100,8 +101,8 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     return r;
 }
 
-/* The deletion in s->sql. HF_OK: its reply is there; HF__RACED: it was undone;
- * or the session is dead. */
+/* Run the deletion in s->sql. HF_OK: its reply is there; HF__RACED: it was
+ * undone; else the session is dead. */
 static int delete (struct hf__mysql *s)
 {
     int r = hf__wire_run(s);
@@ -118,8 +119,8 @@ static int delete (struct hf__mysql *s)
     return r == HF_OK ? HF__RACED : r;
 }
 
-/* Wait until the clock has passed the fence by the grace, as far as there is
- * time. False: it has not. */
+/* Wait until the clock has passed the fence by the grace time, as far as the
+ * deadline allows. False: it has not. */
 static bool is_past(struct hf__mysql *s, const struct hf__name *name)
 {
     int64_t age_us = name->wall_us - (int64_t)name->fence;
@@ -148,8 +149,8 @@ static void add_deletion(struct hf__text *t, const char *table,
     hf__text_key(t, key);
 }
 
-/* Whoever changes what a name has changes its record, so the other rows are as
- * they were read if that one is. */
+/* Every change of a name changes its record, so the other rows are as they were
+ * read if the record is. */
 static int forget(void *state, const struct hf__key *key, struct hf__name *name,
                   int64_t idle_us)
 {
@@ -159,7 +160,7 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
     MYSQL_ROW row;
     int r;
 
-    (void)key; /* without the tag */
+    (void)key; /* it has no tag; read->key has */
     (void)idle_us;
     if (!is_past(s, name)) {
         return HF__RACED;
@@ -190,16 +191,16 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
                : HF__RACED;
 }
 
-/* ---- cells: what was deleted, so that nobody can still want to replace it */
+/* ---- cells: tombstones, once no client can still want to replace them */
 
-/* Refused, as this user has nothing to do with cells: he uses locks alone. */
+/* This user uses locks alone: cells have no table, or no rights. */
 static bool is_strange(const struct hf__mysql *s)
 {
     return s->reply.error == HF__NO_TABLE || s->reply.error == HF__NO_COLUMN ||
            (s->reply.error != 0 && hf__mysql_fail(s, NULL) == HF_EAUTH);
 }
 
-/* If it is still as it was read. */
+/* Delete the cell if it is still as it was read. */
 static int sweep_cell(struct hf__mysql *s, const struct hf__key *key,
                       const char *version, struct hf__gc *g)
 {
@@ -289,7 +290,7 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                : r;
 }
 
-/* The bookmark has no tag: the next part may be done on another server. */
+/* The bookmark has no tag, since the next part may run on another server. */
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err)
 {
@@ -304,7 +305,7 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     }
     if (s->pair.is_on) {
         g->length = 0;
-        return HF_OK; /* there are none */
+        return HF_OK; /* there are no cells */
     }
     if (g->idle_us < HF__SCAN_GRACE_US) {
         hf__table_rest(&s->t,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables. holdfast_lock has one row for each name ever locked, kept for
- * its fence; holdfast_beside has the grants that stand beside others, and
- * holdfast_ticket those who wait in the queue; holdfast_server, of several
- * servers that replicate each other, which one may grant; holdfast_cell, which
- * is made by whoever is the first to use cells, one row for each. Times are
- * microseconds since 1970 by the server's clock. There is no second index: the
- * fewer are locked, the fewer deadlocks. Each column is said once, and both the
- * statement that makes a table and the look at one that is there follow from
- * it. Called by the session's thread when it opens.
+ * The tables. holdfast_lock has one row for each name ever locked, kept for its
+ * fence. holdfast_beside has the grants that share a name, and holdfast_ticket
+ * the waiters in the queue. holdfast_server says which of several servers that
+ * replicate each other may grant. holdfast_cell has a row for each cell; the
+ * first client that uses cells makes it. Times are microseconds since 1970 by
+ * the server's clock. There is no second index: the fewer indexes are locked,
+ * the fewer deadlocks. Each column is written down once, for both the statement
+ * that makes the table and the check of an existing one. Called by the
+ * session's thread when it opens.
  */
 #include "src/backend/mysql/schema.h"
 
@@ -121,11 +121,11 @@ const char *hf__mysql_schema_ddl(bool has_several_hosts)
     return has_several_hosts ? PAIR_DDL CELL_DDL : DDL CELL_DDL;
 }
 
-/* ---- looking and making */
+/* ---- checking and making */
 
 #define LOCK_TIMEOUT 1205
 
-/* They are its last columns. */
+/* Has the table labels? They are its last columns. */
 static bool has_labels(const struct hf__table *t)
 {
     return strcmp(t->columns[t->n - 1].name,
@@ -135,8 +135,8 @@ static bool has_labels(const struct hf__table *t)
 static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
 {
     hf__text_clear(&s->sql);
-    /* Who alters a table, or locks it, is waited for in steps of a second,
-     * up to our deadline, and no statement of ours outlives us there. */
+    /* If somebody alters or locks a table, we wait in steps of a second, up to
+     * our deadline, so that no statement of ours outlives us there. */
     hf__text_add(&s->sql, "SET SESSION lock_wait_timeout=1");
     for (int i = 0; i < schema->n; i++) {
         hf__text_addf(&s->sql, ";SELECT * FROM %s LIMIT 0",
@@ -147,7 +147,8 @@ static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
                                                          : "%sNULL",
                           j == 0 ? ";SELECT " : ",", hf__mysql_labels[j]);
         }
-        /* By the key, which no row has: of ON 0 it reads all rows. */
+        /* Join by the key, for which no row exists: with ON 0 it would read all
+         * rows. */
         hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON t.%s=''",
                       schema->tables[i].name,
                       schema->tables[i].columns[0].name);
@@ -166,7 +167,7 @@ static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
     }
 }
 
-/* The next reply; *ret_error: the server refused that statement. */
+/* Take the next reply. *ret_error: the server refused that statement. */
 static int next(struct hf__mysql *s, unsigned *ret_error)
 {
     int r = hf__wire_next(s);
@@ -175,7 +176,7 @@ static int next(struct hf__mysql *s, unsigned *ret_error)
     return r;
 }
 
-/* HF_OK with *ret_error set: what the server refused. */
+/* HF_OK with *ret_error set: the server refused with that error. */
 static int look(struct hf__mysql *s, const struct hf__schema *schema,
                 unsigned *ret_error)
 {
@@ -211,7 +212,7 @@ static int make(struct hf__mysql *s, const struct hf__schema *schema,
 
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, schema->ddl);
-    /* No statement after the last ';'. */
+    /* Remove the last ';', after which the server would expect a statement. */
     while (!s->sql.is_broken && s->sql.length > 0 &&
            strchr(";\n", s->sql.bytes[s->sql.length - 1]) != NULL) {
         s->sql.bytes[--s->sql.length] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables: made at first use where that is allowed, refused if they are not
- * ours. Thread: the session's, when it opens, or first has to do with a cell.
+ * The tables: made at first use if the user may, and refused if they are not
+ * ours. Thread: the session's, when it opens or first uses a cell.
  */
 #ifndef HF_BACKEND_MYSQL_SCHEMA_H
 #define HF_BACKEND_MYSQL_SCHEMA_H
@@ -15,23 +15,23 @@ struct hf__schema {
     const struct hf__table *tables;
     int n;
 };
-/* Of scheme=table. */
+/* The tables of scheme=table. */
 extern const struct hf__schema hf__mysql_tables;
-/* The same, of several servers: see pair.h. */
+/* The same for several servers: see pair.h. */
 extern const struct hf__schema hf__mysql_pair_tables;
-/* Of cells: asked for when there is something to do with one. */
+/* The table of cells, needed only when one is used. */
 extern const struct hf__schema hf__mysql_cell_tables;
-/* All tables that such a URL may need, for who is to make them. */
+/* The DDL of all tables that such a URL may need, for an administrator. */
 const char *hf__mysql_schema_ddl(bool has_several_hosts);
 
-/* HF_OK; HF_EAUTH with the DDL's name; HF_EPROTO naming the column. */
+/* Make or check the tables. HF_OK; HF_EAUTH: the user may not make them, and
+ * err names the DDL; HF_EPROTO: err names the column that is wrong. */
 HF_MUST_CHECK int hf__mysql_schema_ready(struct hf__mysql *s,
                                          const struct hf__schema *schema);
 
 /*
- * A table's columns are one list, X(name, kind, size, is it of the key, SQL),
- * from which both the statement that makes it and the look at one that is
- * there follow.
+ * A table's columns are one list, X(name, kind, size, is it in the key, SQL),
+ * for both the statement that makes the table and the check of an existing one.
  */
 #define HF__SQL_NUMBER " NOT NULL DEFAULT 0"
 #define HF__SQL_WORDS(n)                                                       \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores mysql:// by the option scheme=: the table's, unless the URL says
- * otherwise. Each is a store of its own, whose session begins with the same
- * connection. Called by any thread.
+ * The stores mysql:// by the option scheme=, which is table unless the URL says
+ * otherwise. Each is a separate store whose session begins with the same
+ * struct. Called by any thread.
  */
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/schema.h"
@@ -25,10 +25,10 @@ static const struct hf__backend *scheme_of(const struct hf__url *url)
                : &hf__mysql_table_backend;
 }
 
-/* Room for the session of any. */
+/* Room for the session of any scheme. */
 union session {
     struct hf__mysql table;
-    struct hf__ul_session session; /* of scheme=row, too */
+    struct hf__ul_session session; /* also of scheme=row */
 };
 
 static unsigned mysql_caps_of(const struct hf__url *url)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Setting up a session and looking at its server: two round trips. A probe
- * that fails only takes away what it asked for. Called by the session's thread
- * when it opens.
+ * Setting up a session and finding out about its server, in two round trips. If
+ * a probe fails, only the feature that it looked for is not used. Called by the
+ * session's thread when it opens.
  */
 #include "src/backend/mysql/settings.h"
 
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest statement on one name fits, whatever its name and owner. */
+/* Bytes that fit the longest statement on one name, for any name and owner. */
 #define PACKET_LEAST 16384
 
 #define NAME(variable, name) name,
 static const char *const names[HF__N_VARIABLES] = {HF__VARIABLES(NAME)};
 
-/* ---- what the server says of itself */
+/* ---- the server's variables */
 
 bool hf__variable_is(const struct hf__mysql_variables *server_info,
                      enum hf__variable variable, const char *value)
@@ -67,7 +67,7 @@ static void note_variables(struct hf__mysql *s,
     }
 }
 
-/* From the reply on that is there. */
+/* Read the variables from the current reply and those after it. */
 static int take_variables(struct hf__mysql *s,
                           struct hf__mysql_variables *server_info)
 {
@@ -95,20 +95,22 @@ int hf__mysql_ask_variables(struct hf__mysql *s,
     return r == HF_OK ? take_variables(s, ret_variables) : r;
 }
 
-/* ---- how a session must be */
+/* ---- the session's settings */
 
-/* The session's own rules. */
+/* Set the session's variables, and take two user locks as a probe. */
 static int set(struct hf__mysql *s, uint64_t probe)
 {
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql,
-                 "SET SESSION sql_mode='';" /* or what is too low is refused */
+                 "SET SESSION sql_mode='';" /* else SET refuses values that are
+                                               too low */
                  "SET NAMES utf8mb4;SET SESSION autocommit=1,"
                  "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
                  "innodb_lock_wait_timeout=0,lock_wait_timeout=1,"
                  "wait_timeout=28800;"
                  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;");
-    /* Two at once, and seen as ours: one alone may have freed the other. */
+    /* Take two locks at once. The next statement checks that both are ours: on
+     * some servers the second may have released the first. */
     hf__text_addf(&s->sql,
                   "SELECT CONNECTION_ID(),@@innodb_lock_wait_timeout,"
                   "GET_LOCK('hp.%016llxa',0),GET_LOCK('hp.%016llxb',0)",
@@ -142,8 +144,8 @@ static void read_second_probe(struct hf__mysql *s, uint64_t probe)
     }
 }
 
-/* Is it still the same connection, and does it hold both locks? The second is
- * kept: see mysql.c. */
+/* Is it still the same connection, and does it hold both locks? The second lock
+ * is kept as the session's mark: see mysql.c. */
 static int look(struct hf__mysql *s, uint64_t probe,
                 struct hf__mysql_variables *server_info)
 {
@@ -163,14 +165,14 @@ static int look(struct hf__mysql *s, uint64_t probe,
     return r == HF_OK ? take_variables(s, server_info) : r;
 }
 
-/* Do replicas get our statements, rather than what they changed? */
+/* Do replicas get our statements, instead of the rows that they changed? */
 static bool logs_statements(const struct hf__mysql_variables *server_info)
 {
     return hf__variable_is(server_info, HF__LOG_BIN, "ON") &&
            hf__variable_is(server_info, HF__BINLOG_FORMAT, "STATEMENT");
 }
 
-/* Statements in the log can't say what READ COMMITTED did: error 1665. */
+/* The log of statements can't express READ COMMITTED: error 1665. */
 static int set_isolation(struct hf__mysql *s,
                          const struct hf__mysql_variables *server_info)
 {
@@ -203,8 +205,8 @@ static int verify(struct hf__mysql *s,
     return HF_OK;
 }
 
-/* A server that takes no writes is a replica, or was a primary: others may be
- * there that can be asked. */
+/* A server that takes no writes is a replica, or was a primary; another host
+ * may be the primary. */
 static int check_writable(struct hf__mysql *s,
                           const struct hf__mysql_variables *server_info,
                           const char *allow)
@@ -221,7 +223,8 @@ static int check_writable(struct hf__mysql *s,
                           "any more; name the primary");
 }
 
-/* DESIGN.md §1.8. What a replica was not waited for, a failover forgets. */
+/* The grades of DESIGN.md §1.8. A failover forgets grants that no replica was
+ * waited for. */
 static char grade_of(const struct hf__mysql *s,
                      const struct hf__mysql_variables *server_info)
 {
@@ -236,7 +239,7 @@ static char grade_of(const struct hf__mysql *s,
                : 'B';
 }
 
-/* Two servers that are not one differ in something of it. */
+/* Two different servers differ in at least one of these. */
 static uint64_t server_id_of(const struct hf__mysql_variables *server_info)
 {
     char text[4 * sizeof server_info->of[0]];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a session must be, whatever the server's defaults are, and what the
- * server can do, found by trying and never by a version number. Thread: the
- * session's.
+ * The settings that every session must have, whatever the server's defaults
+ * are, and what the server can do, found by trying and never by a version
+ * number. Thread: the session's.
  */
 #ifndef HF_BACKEND_MYSQL_SETTINGS_H
 #define HF_BACKEND_MYSQL_SETTINGS_H
@@ -11,8 +11,8 @@
 
 struct hf__mysql;
 
-/* Variables of the session, from REPLICAS on statuses of the server, and at the
- * end how many tables of that name there are. */
+/* Variables of the session; from REPLICAS on, statuses of the server; and at
+ * the end the number of tables with that name. */
 #define HF__VARIABLES(X)                                                       \
     X(VERSION, "version")                                                      \
     X(LOG_BIN, "log_bin")                                                      \
@@ -43,20 +43,21 @@ struct hf__mysql;
 #define HF__AS_VARIABLE(variable, name) HF__##variable,
 enum hf__variable { HF__VARIABLES(HF__AS_VARIABLE) HF__N_VARIABLES };
 
-/* What they say; "" where the server does not have it. */
+/* Their values; "" if the server does not have the variable. */
 struct hf__mysql_variables {
     char of[HF__N_VARIABLES][64];
 };
-/* As they are now. HF_OK, or a failure that is told. */
+/* Read the current values. HF_OK, or a failure with s->t.err set. */
 HF_MUST_CHECK int
 hf__mysql_ask_variables(struct hf__mysql *s,
                         struct hf__mysql_variables *ret_variables);
 bool hf__variable_is(const struct hf__mysql_variables *variables,
                      enum hf__variable variable, const char *value);
-/* Do replicas have what is granted before it is? */
+/* Does the server wait for a replica before it confirms a grant? */
 bool hf__variables_have_semi_sync(const struct hf__mysql_variables *variables);
 
-/* After connecting. HF_OK; HF_EUNAVAIL, HF_EPROTO, HF_EAUTH, HF_EUNSAFE. */
+/* Call after connecting. HF_OK; HF_EUNAVAIL, HF_EPROTO, HF_EAUTH,
+ * HF_EUNSAFE. */
 HF_MUST_CHECK int hf__mysql_settings_apply(struct hf__mysql *s,
                                            const char *allow);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a table that is there one of ours? Judged by what a query that gives no
- * row tells of its columns; what differs and does harm is refused by name.
- * Called by the session's thread when it opens.
+ * Checking that an existing table is one of ours, by the metadata of a query
+ * that returns no row. A harmful difference is refused, with its name. Called
+ * by the session's thread when it opens.
  */
 #include "src/backend/mysql/shape.h"
 
@@ -15,9 +15,9 @@
 const char *const hf__mysql_labels[HF__MYSQL_LABELS] = {"label", "host",
                                                         "thread", "note"};
 
-/* The number by which the server names "no letters, but bytes". */
+/* The server's number of the character set "binary". */
 #define CHARSET_BINARY 63
-/* Bytes of a letter, as the server counts lengths for us: utf8mb4. */
+/* Bytes of a character in the lengths that the server reports: utf8mb4. */
 #define LETTER_BYTES 4
 
 #define REMEDY "\"holdfast check --ddl\" prints what it must be"
@@ -60,7 +60,7 @@ static const char *type_of(const MYSQL_FIELD *f)
     }
 }
 
-/* 0: not a whole number. */
+/* 0: the type is no whole number. */
 static unsigned bytes_of_number(const MYSQL_FIELD *f)
 {
     switch ((int)f->type) {
@@ -84,7 +84,7 @@ static bool is_unsigned(const MYSQL_FIELD *f)
     return (f->flags & UNSIGNED_FLAG) != 0;
 }
 
-/* More room than needed does no harm. */
+/* A larger type than needed does no harm. */
 static bool has_type(const MYSQL_FIELD *f, const struct hf__column *c)
 {
     bool is_binary = f->charsetnr == CHARSET_BINARY;
@@ -106,7 +106,7 @@ static bool has_type(const MYSQL_FIELD *f, const struct hf__column *c)
     return false;
 }
 
-/* As the column is, for people. */
+/* Describe the column's type for people. */
 static void describe(const struct hf__column *c, const MYSQL_FIELD *f, char *to,
                      size_t size)
 {
@@ -160,7 +160,7 @@ static const MYSQL_FIELD *find(struct hf__mysql *s, const char *name)
     return NULL;
 }
 
-/* A column more that takes any row is somebody's own affair. */
+/* Additional columns are allowed if an INSERT need not set them. */
 static int check_stranger(struct hf__mysql *s, const struct hf__table *t,
                           const MYSQL_FIELD *f)
 {
@@ -197,7 +197,7 @@ int hf__mysql_shape_columns(struct hf__mysql *s, const struct hf__table *t)
     return r;
 }
 
-/* The letters that each label may have. */
+/* Check the character set of each label. */
 int hf__mysql_shape_letters(struct hf__mysql *s, const struct hf__table *t)
 {
     MYSQL_ROW row = hf__wire_row(s);
@@ -235,7 +235,8 @@ static int check_engine(struct hf__mysql *s, const struct hf__table *t,
     return HF_OK;
 }
 
-/* Name, engine, an index that would take one name's row for another's. */
+/* Each row: a table's name, its engine, and an index that could mix up the rows
+ * of different names. */
 int hf__mysql_shape_engines(struct hf__mysql *s, const struct hf__table *tables,
                             int n)
 {

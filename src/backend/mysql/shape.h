@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a table must be, and whether one that is there is so. All functions
- * judge the session's last reply; each gives HF_OK, or HF_EPROTO naming what
- * is wrong and what it must be. Thread: the session's.
+ * What a table must look like, and checking an existing one. All functions read
+ * the session's last reply; each returns HF_OK, or HF_EPROTO with an error that
+ * names what is wrong and what it must be. Thread: the session's.
  */
 #ifndef HF_BACKEND_MYSQL_SHAPE_H
 #define HF_BACKEND_MYSQL_SHAPE_H
@@ -16,13 +16,13 @@ enum hf__column_kind {
     HF__KIND_TEXT,
     HF__KIND_SIGNED,
     HF__KIND_UNSIGNED,
-    HF__KIND_VALUE /* bytes, as long as that; or NULL */
+    HF__KIND_VALUE /* NULL, or at least size bytes */
 };
 
 struct hf__column {
     const char *name;
     enum hf__column_kind kind;
-    unsigned size; /* at least: bytes, letters */
+    unsigned size; /* minimum, in bytes or characters */
     bool is_key;
     const char *sql;
 };
@@ -34,18 +34,18 @@ struct hf__table {
     const char *key;
 };
 
-/* The columns that hold letters. */
+/* The columns that hold text. */
 #define HF__MYSQL_LABELS 4
 extern const char *const hf__mysql_labels[HF__MYSQL_LABELS];
 
-/* Of all its columns; no row is needed. */
+/* Check all columns by the metadata; no row is needed. */
 HF_MUST_CHECK int hf__mysql_shape_columns(struct hf__mysql *s,
                                           const struct hf__table *t);
-/* One row: the character set of each label. */
+/* Check the one row: the character set of each label. */
 HF_MUST_CHECK int hf__mysql_shape_letters(struct hf__mysql *s,
                                           const struct hf__table *t);
-/* Rows: a table's name, its engine, an index that would take one name's row
- * for another's (or NULL). */
+/* Check the rows: a table's name, its engine, and an index that could mix up
+ * the rows of different names (or NULL). */
 HF_MUST_CHECK int hf__mysql_shape_engines(struct hf__mysql *s,
                                           const struct hf__table *tables,
                                           int n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Literals, and the names of wake locks and what is said of them in SQL. Who
- * rings which is fast_path.c's, commit.c's and wait.c's. Called by the
- * session's thread.
+ * Literals, the names of wake locks, and SQL expressions about them.
+ * fast_path.c, commit.c and wait.c decide when a wake lock is taken or dropped.
+ * Called by the session's thread.
  */
 #include "src/backend/mysql/sql.h"
 
@@ -44,8 +44,8 @@ void hf__text_token(struct hf__text *t, const struct hf__token *token)
     hf__text_hex(t, token->bytes, sizeof token->bytes);
 }
 
-/* As HF__WAKE_LOCK_OF_TOKEN() has it in SQL: half of the token tells it apart,
- * and the other half stays secret. */
+/* The same name as HF__WAKE_LOCK_OF_TOKEN() has in SQL. Half of the token
+ * identifies it, and the other half stays secret. */
 static void name(struct hf__text *t, const char *prefix,
                  const struct hf__token *token)
 {

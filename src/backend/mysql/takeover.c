@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the other servers have of locks becomes the new primary's own, so that
- * who holds one goes on with it. Rows are copied under its tag, all in the
- * transaction that makes it the primary: those of servers that were the primary
- * since it was so itself, and changed within longest_lease before each was last
- * in use, or matter still. What is its own of before is deleted first, if such
- * a server has granted, for by then it was copied, or over. Of two rows of one
- * name the one with the higher fence counts; of the same grant, that it was
- * given back does, and else the later end. Leases are of another clock: by how
- * much that differs is known of who could be asked, and of others the whole
- * lease begins anew. Lines are not copied: who waits asks again. Called by the
- * session's thread when it opens.
+ * Copying the locks of the other servers to the new primary, so that holders
+ * keep theirs. Rows are copied under its tag, in the transaction that makes it
+ * the primary. They are the rows of servers that were the primary since it was,
+ * if they matter still or were changed in the longest_lease before the server
+ * was last in use. First its own old rows are deleted, if such a server has
+ * granted, since they were copied by then or are over. Of two rows of one name
+ * the higher fence wins; of the same grant, a release wins, else the later end.
+ * Leases are by another clock: its offset is known for servers that could be
+ * asked; for others the whole lease begins again. Queues are not copied:
+ * waiters ask again. Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/pair.h"
@@ -25,13 +24,14 @@ struct takeover {
     int n;
 };
 
-/* A time of the row's own server by our clock; 0 stays 0. */
+/* Convert a time of the row's own server to our clock; 0 stays 0. */
 static void add_time(const struct takeover *k, const char *column,
                      const char *unseen)
 {
     struct hf__text *t = &k->s->sql;
 
-    /* No key is so short: what is no choice is no error then. */
+    /* No key has an empty tag; this WHEN avoids a CASE without choices, an
+     * error. */
     hf__text_addf(t, ",IF(%s=0,0,CASE " HF__SQL_TAG_OF " WHEN '' THEN 0",
                   column);
     for (int i = 0; i < k->n; i++) {
@@ -77,7 +77,8 @@ static void add_columns(const struct takeover *k, const char *table,
     hf__text_addf(t, "," HF__SQL_NOW ",%s", columns);
 }
 
-/* Those without a tag are of who named one host, before all this. */
+/* Rows without a tag are from clients that named one host, before there were
+ * several. */
 static void add_source(const struct takeover *k, const char *table,
                        const char *also)
 {
@@ -106,7 +107,8 @@ static void add_greater(struct hf__text *t, const char *table,
 #define LATER "VALUES(fence)>holdfast_lock.fence"
 #define SAME  "VALUES(fence)=holdfast_lock.fence"
 
-/* Each column's value, of both rows; the fence last, which the others ask. */
+/* Merge the two rows by column; the fence last, since the other columns compare
+ * it. */
 static void add_merging(struct hf__text *t)
 {
     static const char *const of_token[] = {"token", "freed"};
@@ -137,7 +139,8 @@ static void add_merging(struct hf__text *t)
                     "fence=GREATEST(holdfast_lock.fence,VALUES(fence));");
 }
 
-/* Has another been the primary since, for so long that it has granted? */
+/* Delete the server's old rows if another has been the primary since, for long
+ * enough to grant. */
 static void add_clearing(const struct takeover *k)
 {
     static const char *const conditions[] = {
@@ -170,7 +173,7 @@ void hf__takeover_add(struct hf__mysql *s, const struct hf__view *ours,
     add_columns(
         &k, "holdfast_lock", true,
         "fence,token,freed,acquired_at,broken,detached,crowd,revision," OWNER);
-    /* A fence above the clock goes on from there. */
+    /* If a fence is above the clock, the next one must be above it, too. */
     add_source(&k, "holdfast_lock",
                " OR keep_until>" HF__SQL_NOW " OR fence>=" HF__SQL_NOW
                " OR crowd<>0");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a URL to a session. All that the URL says is judged first; several
- * hosts are nodes of one cluster, servers that replicate each other, or for who
- * allows them: they are tried in their order, each with its share of the time
- * that is left, so that one that is silent leaves the next its own. A server
- * that is there but can't be written to is passed by like one that is not; one
- * that could become the primary is, if no other is it. Called by the session's
- * thread when it opens.
+ * From a URL to a session. The whole URL is checked first. Several hosts are
+ * nodes of one cluster, or servers that replicate each other, or whatever
+ * allow=hosts permits. They are tried in their order, each with its share of
+ * the time that is left, so that a silent one leaves the next its own share. A
+ * server that is up but read-only is passed over like one that is down; one
+ * that could become the primary is made it, if no other host is the primary.
+ * Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/target.h"
 
@@ -35,7 +35,7 @@ const char *const hf__mysql_options[] = {"scheme",
                                          "password_file",
                                          NULL};
 
-/* ---- what the URL says */
+/* ---- checking the URL */
 
 static bool is_scheme(const struct hf__url *url, const char *scheme)
 {
@@ -91,9 +91,9 @@ static int check(const struct hf__url *url, hf_error *err)
     return r == HF_OK ? hf__table_check_tls(url, err) : r;
 }
 
-/* ---- going there */
+/* ---- connecting */
 
-/* Of a pair, or more, which is not Galera's. */
+/* Are the hosts servers that replicate each other, and not nodes of Galera? */
 static bool are_several(const struct hf__mysql *s, const struct hf__url *url,
                         const char *allow)
 {
@@ -101,7 +101,8 @@ static bool are_several(const struct hf__mysql *s, const struct hf__url *url,
            !hf__is_allowed(allow, "hosts");
 }
 
-/* Two that do not copy each other, or do so late, grant the same lock twice. */
+/* Two servers that do not copy each other, or do so late, may grant the same
+ * lock twice. */
 static int judge_several(struct hf__mysql *s, const struct hf__url *url,
                          size_t at)
 {
@@ -141,7 +142,7 @@ static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
     return r;
 }
 
-/* None of the hosts is the primary yet. */
+/* No host is the primary yet: make the candidate the primary. */
 static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
                           struct hf__wire_target *target, const char *allow)
 {
@@ -155,7 +156,7 @@ static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
                         "other at most",
                         url->n_hosts, HF__PEERS_MAX + 1);
     }
-    /* Of those that are one system it is a moment of a failover. */
+    /* If they are one system, this is only a moment of a failover. */
     if (s->pair.n_candidates > 1) {
         return hf__fail(s->t.err, s->pair.is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
                         "url: %d of its hosts can be written to, and none was "
@@ -172,8 +173,9 @@ static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
     return r;
 }
 
-/* What is said of a host that was passed by is no matter, if another is fit.
- * Twice, if some were passed by that are taken where no other is fit. */
+/* If a host is fit, errors of the hosts passed over before it do not matter.
+ * The hosts are tried a second time if desynced ones were passed over, which
+ * will do when no other is fit. */
 static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
                      struct hf__wire_target *target, const char *allow)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which server, as whom, how: what a mysql: URL says. Thread: the session's.
+ * Connecting as a mysql: URL says: the server, the user, the options. Thread:
+ * the session's.
  */
 #ifndef HF_BACKEND_MYSQL_TARGET_H
 #define HF_BACKEND_MYSQL_TARGET_H
@@ -9,10 +10,10 @@
 
 extern const char *const hf__mysql_options[];
 
-/* To one of the URL's hosts after the other, until one lets us in and takes
- * our settings, or the deadline has come. Gives what the last one gave:
- * hf__wire_connect(), hf__mysql_settings_apply(); or HF_EINVAL and what
- * hf__secret_read() gives for what is wrong with the URL. */
+/* Try the URL's hosts one after the other, until one accepts us and our
+ * settings, or the deadline has come. Returns the last host's status, from
+ * hf__wire_connect() or hf__mysql_settings_apply(); for a faulty URL HF_EINVAL
+ * or the status of hf__secret_read(). */
 HF_MUST_CHECK int hf__mysql_target_connect(struct hf__mysql *s,
                                            const struct hf__url *url,
                                            const char *allow,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server says of itself, by its settings and its copy of
- * holdfast_server; what each packet asks of that again; and the tag of a
- * server's keys. Called by the session's thread.
+ * Reading a server's settings and its copy of holdfast_server; the guard by
+ * which each packet checks them again; and the tag of a server's keys. Called
+ * by the session's thread.
  */
 #include "src/backend/mysql/pair.h"
 
@@ -14,11 +14,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A server that was unused for less than this of longest_lease is the primary
- * still, for who was connected to it all the while. */
+/* A server that was unused for less than this part of longest_lease is still
+ * the primary for a client that stayed connected to it. */
 #define USED_PARTS(ms) ((ms)*3 / 4)
 
-/* Of the server's own row; 0 where there is none. */
+/* Columns of the server's own row; 0 if there is none. */
 static const char *const of_own[] = {"epoch",
                                      "is_settled",
                                      (HF__SQL_NOW "-shown_at"),
@@ -26,7 +26,7 @@ static const char *const of_own[] = {"epoch",
                                      "longest",
                                      "prior"};
 
-/* Of all rows. */
+/* Maxima over all rows. */
 static const char *const of_all[] = {"is_proven", "longest",
                                      "IF(server_id=@@server_id,0,shown_at)"};
 
@@ -109,16 +109,16 @@ int hf__view_read(struct hf__mysql *s, const struct hf__view *other,
     return HF_OK;
 }
 
-/* ---- what each packet begins with */
+/* ---- the guard of each packet */
 
 int64_t hf__pair_idle_max_us(const struct hf__pair *p)
 {
     return USED_PARTS(p->longest_ms) * 1000;
 }
 
-/* The condition is read before each write, not in it; in between the server
- * itself refuses what is written once it is read-only. One that is false makes
- * two rows where one may be: error 1242, which ends the packet. */
+/* The condition is read before the writes, not in them; if the server becomes
+ * read-only after that, it refuses the writes itself. A false condition gives
+ * two rows where only one is allowed: error 1242, which ends the packet. */
 int hf__pair_guard(struct hf__mysql *s)
 {
     const struct hf__pair *p = &s->pair;

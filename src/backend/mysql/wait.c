@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What src/backend/table/wait.h asks for, as SQL: wake locks and turns are user
- * locks. The reply of a packet's first statement comes when it does, the others
- * at once: they look at the rows, so that nothing is missed between an answer
- * and the next question. Called by the session's thread.
+ * The operations of src/backend/table/wait.h in SQL: wake locks and turns are
+ * user locks. The first statement's reply may take long; those of the others
+ * follow at once. They read the rows, so that no change is missed between an
+ * answer and the next question. Called by the session's thread.
  */
 #include "src/backend/table/wait.h"
 
@@ -24,8 +24,8 @@ static bool is_fractional(const struct hf__mysql *s)
     return strstr(s->server.version, "MariaDB") != NULL;
 }
 
-/* Seconds of GET_LOCK(). What has whole ones only gets one at least: what is
- * due earlier is seen to by the client. */
+/* Write the seconds of GET_LOCK(). A server that takes only whole seconds gets
+ * at least one; for shorter waits the client uses its own timer. */
 static void add_seconds(struct hf__mysql *s, int64_t ms)
 {
     if (is_fractional(s)) {
@@ -50,7 +50,7 @@ static void add_name(struct hf__text *t, const struct hf__wait_state *p,
     }
 }
 
-/* Up to the statement that looks. */
+/* Write the question, up to the statement that reads the rows. */
 static void add_question(struct hf__mysql *s, const struct hf__wait_state *p,
                          enum hf__question q, int64_t ms)
 {
@@ -77,7 +77,8 @@ static void add_question(struct hf__mysql *s, const struct hf__wait_state *p,
     hf__text_add(t, p->is_short ? ";" : ";SET SESSION wait_timeout=1;");
 }
 
-/* A packet that looks at the rows: so many replies come before theirs. */
+/* Add the statements that read the rows. Returns the number of replies that
+ * come before theirs. */
 static int add_look(struct hf__mysql *s, struct hf__watch *const w[], int n)
 {
     int n_before = hf__pair_guard(s);
@@ -143,7 +144,8 @@ static int dead(void *state)
 
 /* ---- leaving */
 
-/* Its ticket lives on for a while, as of one that asks when this is begun. */
+/* Refresh the ticket's last-seen time, so that it lives on for a while after
+ * its waiter leaves. */
 static void write_stamp(struct hf__text *sql, const struct hf__watch *queue)
 {
     hf__text_add(sql, ";UPDATE holdfast_ticket FORCE INDEX(PRIMARY) "
@@ -167,13 +169,14 @@ static int send_release(struct hf__mysql *s, const struct hf__wait_state *p)
     hf__text_clear(&s->sql);
     write_release(&s->sql, p);
     r = hf__wire_run(s);
-    /* Alive it would keep the lock. */
+    /* A live session would keep the lock. */
     return r == HF_OK && s->reply.error != 0 ? dead(s) : r;
 }
 
-/* The wake lock shows that it waits in the queue until its stamp does: so it
- * goes last, and the stamp may wait for a row that others have locked. What the
- * server refuses stops a packet before the wake lock has gone. */
+/* Until the ticket's last-seen time is refreshed, only the wake lock shows that
+ * the waiter is in the queue. So the wake lock is released last, since the
+ * refresh may wait for a row that others have locked. If the server refuses the
+ * refresh, the packet stops before the release; then that is sent by itself. */
 static int leave(void *state, struct hf__wait_state *p)
 {
     struct hf__mysql *s = state;
@@ -197,9 +200,9 @@ static int leave(void *state, struct hf__wait_state *p)
     return r;
 }
 
-/* ---- without wake locks */
+/* ---- waiting without wake locks */
 
-/* Those of them who are in the queue say that they are there. */
+/* Refresh the last-seen times of those watches' tickets. */
 static void add_showing(struct hf__mysql *s, struct hf__watch *const w[], int n)
 {
     int count = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Driving libmariadb. A call of it that would block says what it waits for; we
- * sleep in poll() until that has come, the deadline has, or somebody
- * interrupts. What is sent is decided elsewhere. Called by the session's
- * thread.
+ * Driving libmariadb. When a call of it would block, it says what it waits for;
+ * we sleep in poll() until that has come, or the deadline, or an interrupt.
+ * Other files decide what is sent. Called by the session's thread.
  */
 #include "src/backend/mysql/wire.h"
 
@@ -45,7 +44,8 @@ int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until)
                                      events_of(status), until));
 }
 
-/* For the call that runs: 0 gives it up, and with it the connection. */
+/* Wait for the running library call. 0: the call is given up, and the
+ * connection with it. */
 static int await(struct hf__mysql *s, int status)
 {
     int got = hf__wire_sleep_for(s, status, s->t.deadline);
@@ -80,7 +80,7 @@ void hf__wire_disconnect(struct hf__mysql *s)
     }
     hf__fd_leave(&w->fd);
     if (w->is_suspended || w->is_dead) {
-        /* Whoever does not answer need not be told that we go. */
+        /* The server does not answer, so do not wait to say goodbye. */
         (void)shutdown((int)mysql_get_socket(w->handle), SHUT_RDWR);
     }
     mysql_close(w->handle);
@@ -109,7 +109,8 @@ int hf__wire_look(struct hf__mysql *s)
                     "the server has closed the connection");
 }
 
-/* Errors from 2000 on are the client library's: nothing can be asked on. */
+/* Errors from 2000 on are the client library's: the connection can't be used
+ * any more. */
 static int refused(struct hf__mysql *s)
 {
     s->reply.error = mysql_errno(s->wire.handle);
