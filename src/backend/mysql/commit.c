@@ -15,6 +15,30 @@
 #include "src/backend/table/marks.h"
 #include "src/base/error.h"
 
+/*
+ * A change, in the order of its calls:
+ *
+ *     change_begin(&c);                      UPDATE holdfast_lock SET …
+ *     hf__text_add(c.sql, ",token='',expires=0 WHERE name_key=…");
+ *     change_then(&c);
+ *     hf__text_add(c.sql, ";DELETE …" CHANGED);   more, only if that one
+ *     r = change_send(&c);                        row was changed
+ */
+struct change {
+    struct hf__mysql *s;
+    const struct hf__op *op;
+    struct hf__text *sql;
+    const struct hf__token *takes; /* its wake lock is taken; or NULL */
+    const struct hf__token *frees; /* its wake lock is dropped; or NULL */
+    int begins_at;                 /* the number of statements before BEGIN */
+    int slot; /* out: the value that a statement gave @hf_slot */
+};
+
+#define CHANGED " AND @hf=1"
+/* Cancels the rest of the change unless the statement before found its one
+ * row. */
+#define OR_NOTHING ";SET @hf=IF(ROW_COUNT()=1,@hf,0)"
+
 /* ---- wake locks */
 
 static void take_wake_lock(struct hf__text *t, const struct hf__token *token)
@@ -92,7 +116,9 @@ void hf__mysql_packet_begin(struct hf__mysql *s)
     }
 }
 
-void hf__mysql_change_begin(struct hf__mysql_change *c)
+/* Begin the packet, up to "SET revision=revision+1". takes and frees must be
+ * set before. */
+static void change_begin(struct change *c)
 {
     c->sql = &c->s->sql;
     hf__mysql_packet_begin(c->s);
@@ -108,12 +134,14 @@ void hf__mysql_change_begin(struct hf__mysql_change *c)
     hf__text_add(c->sql, "UPDATE holdfast_lock SET revision=revision+1");
 }
 
-void hf__mysql_change_then(struct hf__mysql_change *c)
+/* End that statement. The next ones begin with ";" and have CHANGED in their
+ * condition. */
+static void change_then(struct change *c)
 {
     hf__text_add(c->sql, ";SET @hf=ROW_COUNT()");
 }
 
-static int undo(struct hf__mysql_change *c)
+static int undo(struct change *c)
 {
     int r;
 
@@ -157,7 +185,7 @@ int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
 /* The statement `at` was refused, or its answer did not come (r). A failure
  * before the commit, or before the compound statement that ends with it, is
  * sure to have applied nothing. */
-static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
+static int fail(struct change *c, int at, int commit_at, int r)
 {
     struct hf__mysql *s = c->s;
     hf_error *err = c->op->err;
@@ -179,7 +207,7 @@ static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
     return result;
 }
 
-static int run(struct hf__mysql_change *c, int commit_at)
+static int run(struct change *c, int commit_at)
 {
     struct hf__mysql *s = c->s;
     int r = hf__wire_send(s);
@@ -193,7 +221,9 @@ static int run(struct hf__mysql_change *c, int commit_at)
                                              : HF_OK;
 }
 
-int hf__mysql_change_send(struct hf__mysql_change *c)
+/* HF_OK: it is written. HF__RACED: nothing is written, since somebody else was
+ * quicker. Else the operation's result. */
+static int change_send(struct change *c)
 {
     struct hf__mysql *s = c->s;
     MYSQL_ROW row;
@@ -221,7 +251,9 @@ int hf__mysql_change_send(struct hf__mysql_change *c)
 
 /* ---- columns */
 
-void hf__mysql_sql_prolong(struct hf__text *t, int64_t lease_us)
+/* "expires=…,…": renew the lease. A statement that was delayed never shortens a
+ * lease that was renewed since. */
+static void sql_prolong(struct hf__text *t, int64_t lease_us)
 {
     hf__text_addf(t,
                   "expires=IF(" HF__SQL_NOW ">=changed_at," HF__SQL_NOW
@@ -230,8 +262,9 @@ void hf__mysql_sql_prolong(struct hf__text *t, int64_t lease_us)
                   (long long)lease_us, (long long)lease_us);
 }
 
-void hf__mysql_sql_own(struct hf__text *t, const struct hf__key *key,
-                       const struct hf__token *token)
+/* "name_key=… AND token=…" */
+static void sql_own(struct hf__text *t, const struct hf__key *key,
+                    const struct hf__token *token)
 {
     hf__text_add(t, "name_key=");
     hf__text_key(t, key);
@@ -239,8 +272,7 @@ void hf__mysql_sql_own(struct hf__text *t, const struct hf__key *key,
     hf__text_token(t, token);
 }
 
-static void add_key(struct hf__mysql_change *c, const char *before,
-                    const char *after)
+static void add_key(struct change *c, const char *before, const char *after)
 {
     hf__text_add(c->sql, before);
     hf__text_key(c->sql, &c->op->key);
@@ -258,8 +290,7 @@ static void set_owner(struct hf__text *t, const struct hf__participant *g)
 /* Set the columns of a holder that has, or had, the name alone. The server sets
  * columns from left to right, and later ones see the new values of earlier
  * ones. Returns true if changed_at is set. */
-static bool set_holder(struct hf__mysql_change *c,
-                       const struct hf__participant *g)
+static bool set_holder(struct change *c, const struct hf__participant *g)
 {
     struct hf__text *t = c->sql;
     long long lease_us = c->op->lease_us;
@@ -278,7 +309,7 @@ static bool set_holder(struct hf__mysql_change *c,
                       (unsigned long long)g->fence);
     } else if ((g->marks & HF__MARK_LEASE) != 0) {
         hf__text_add(t, ",");
-        hf__mysql_sql_prolong(t, lease_us);
+        sql_prolong(t, lease_us);
         if ((g->marks & HF__MARK_OWNER) != 0) {
             hf__text_addf(t, ",acquired_at=" HF__SQL_NOW ",detached=%d",
                           (int)g->is_detached);
@@ -291,7 +322,7 @@ static bool set_holder(struct hf__mysql_change *c,
     return false;
 }
 
-static void set_name(struct hf__mysql_change *c, const struct hf__name *name,
+static void set_name(struct change *c, const struct hf__name *name,
                      const struct hf__participant *holder)
 {
     struct hf__text *t = c->sql;
@@ -311,7 +342,7 @@ static void set_name(struct hf__mysql_change *c, const struct hf__name *name,
     }
 }
 
-static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
+static void add_condition(struct change *c, const struct hf__marks *m)
 {
     if (m->is_whole) {
         hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
@@ -331,22 +362,21 @@ static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
 /* ---- rows of the other tables */
 
 /* Write "…IN(…" for the next of several rows. */
-static void add_next(struct hf__mysql_change *c, int i, const char *statement,
+static void add_next(struct change *c, int i, const char *statement,
                      const char *column)
 {
     if (i > 0) {
         hf__text_add(c->sql, ",");
         return;
     }
-    add_key(c, statement, HF__CHANGED);
+    add_key(c, statement, CHANGED);
     hf__text_addf(c->sql, " AND %s IN(", column);
 }
 
 /* Change the rows of those holders that have this mark and share the name with
  * others. */
-static void change_several(struct hf__mysql_change *c,
-                           const struct hf__name *name, unsigned mark,
-                           const char *statement)
+static void change_several(struct change *c, const struct hf__name *name,
+                           unsigned mark, const char *statement)
 {
     const struct hf__participant *last = NULL;
     int n = 0;
@@ -362,12 +392,12 @@ static void change_several(struct hf__mysql_change *c,
     }
     hf__text_add(c->sql, n > 0 ? ")" : "");
     if (n > 0 && hf__op_is_own_only(c->op)) {
-        hf__text_addf(c->sql, " AND ended=%d" HF__OR_NOTHING,
+        hf__text_addf(c->sql, " AND ended=%d" OR_NOTHING,
                       (int)(last->state == HF__PARTICIPANT_BROKEN));
     }
 }
 
-static void leave_queue(struct hf__mysql_change *c, const struct hf__name *name)
+static void leave_queue(struct change *c, const struct hf__name *name)
 {
     int n = 0;
 
@@ -383,8 +413,7 @@ static void leave_queue(struct hf__mysql_change *c, const struct hf__name *name)
     hf__text_add(c->sql, n > 0 ? ")" : "");
 }
 
-static void put_grant(struct hf__mysql_change *c,
-                      const struct hf__participant *g)
+static void put_grant(struct change *c, const struct hf__participant *g)
 {
     add_key(c,
             ";INSERT INTO holdfast_beside(name_key,token,fence,mode,slots,"
@@ -402,19 +431,18 @@ static void put_grant(struct hf__mysql_change *c,
     hf__text_add(c->sql, " FROM DUAL WHERE @hf=1");
 }
 
-static void where_own(struct hf__mysql_change *c,
-                      const struct hf__participant *g, const char *condition)
+static void where_own(struct change *c, const struct hf__participant *g,
+                      const char *condition)
 {
     hf__text_add(c->sql, " WHERE ");
-    hf__mysql_sql_own(c->sql, &c->op->key, &g->token);
+    sql_own(c->sql, &c->op->key, &g->token);
     hf__text_add(c->sql, condition);
 }
 
-static void prolong_grant(struct hf__mysql_change *c,
-                          const struct hf__participant *g)
+static void prolong_grant(struct change *c, const struct hf__participant *g)
 {
     hf__text_add(c->sql, ";UPDATE holdfast_beside SET ");
-    hf__mysql_sql_prolong(c->sql, c->op->lease_us);
+    sql_prolong(c->sql, c->op->lease_us);
     if ((g->marks & HF__MARK_OWNER) != 0) {
         hf__text_addf(c->sql, ",acquired_at=" HF__SQL_NOW ",detached=%d",
                       (int)g->is_detached);
@@ -423,22 +451,19 @@ static void prolong_grant(struct hf__mysql_change *c,
         hf__text_add(c->sql, ",detached=1");
     }
     where_own(c, g,
-              HF__CHANGED " AND ended=0 AND expires>" HF__SQL_NOW
-                          "" HF__OR_NOTHING);
+              CHANGED " AND ended=0 AND expires>" HF__SQL_NOW "" OR_NOTHING);
     hf__text_add(c->sql, ";SET @hf_slot=(SELECT slot FROM holdfast_beside");
     where_own(c, g, ")");
 }
 
-static void raise_grant(struct hf__mysql_change *c,
-                        const struct hf__participant *g)
+static void raise_grant(struct change *c, const struct hf__participant *g)
 {
     hf__text_addf(c->sql, ";UPDATE holdfast_beside SET fence=%llu",
                   (unsigned long long)g->fence);
-    where_own(c, g, HF__CHANGED);
+    where_own(c, g, CHANGED);
 }
 
-static void change_grants(struct hf__mysql_change *c,
-                          const struct hf__name *name)
+static void change_grants(struct change *c, const struct hf__name *name)
 {
     change_several(c, name, HF__MARK_GONE,
                    ";DELETE FROM holdfast_beside WHERE name_key=");
@@ -462,8 +487,7 @@ static void change_grants(struct hf__mysql_change *c,
 
 /* Add a ticket at the end of the queue, behind everybody who is in it when the
  * statement runs. */
-static void join_queue(struct hf__mysql_change *c,
-                       const struct hf__participant *t)
+static void join_queue(struct change *c, const struct hf__participant *t)
 {
     add_key(c,
             ";INSERT INTO holdfast_ticket(name_key,seq,token,mode,slots,"
@@ -478,8 +502,7 @@ static void join_queue(struct hf__mysql_change *c,
     add_key(c, " FROM holdfast_ticket WHERE name_key=", " HAVING @hf=1");
 }
 
-static void change_waiters(struct hf__mysql_change *c,
-                           const struct hf__name *name)
+static void change_waiters(struct change *c, const struct hf__name *name)
 {
     leave_queue(c, name);
     for (int i = 0; i < name->waiters.n; i++) {
@@ -492,7 +515,7 @@ static void change_waiters(struct hf__mysql_change *c,
 }
 
 /* Others may have changed the rest meanwhile, so look up what is left. */
-static void mark_crowd(struct hf__mysql_change *c)
+static void mark_crowd(struct change *c)
 {
     add_key(c,
             ";UPDATE holdfast_lock SET crowd=IF(EXISTS(SELECT 1 FROM "
@@ -502,7 +525,7 @@ static void mark_crowd(struct hf__mysql_change *c)
                   HF__HAS_HOLDERS);
     add_key(c, "WHERE t.name_key=", "),");
     hf__text_addf(c->sql, "%d,0)", HF__HAS_WAITERS);
-    add_key(c, " WHERE name_key=", HF__CHANGED);
+    add_key(c, " WHERE name_key=", CHANGED);
 }
 
 /* ---- the whole change */
@@ -511,14 +534,14 @@ int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
                      int *ret_slot)
 {
     struct hf__name *name = &s->t.name.name;
-    struct hf__mysql_change c = {.s = s, .op = op};
+    struct change c = {.s = s, .op = op};
     struct hf__marks m;
     int r;
 
     hf__marks_read(op, name, &m);
     c.takes = m.takes;
     c.frees = m.frees;
-    hf__mysql_change_begin(&c);
+    change_begin(&c);
     set_name(&c, name, m.holder);
     if (m.is_whole) {
         hf__text_addf(c.sql, ",crowd=%u", m.crowd);
@@ -527,13 +550,13 @@ int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
     }
     add_key(&c, " WHERE name_key=", "");
     add_condition(&c, &m);
-    hf__mysql_change_then(&c);
+    change_then(&c);
     change_grants(&c, name);
     change_waiters(&c, name);
     if (op->kind == HF__OP_RELEASE) {
         mark_crowd(&c);
     }
-    r = hf__mysql_change_send(&c);
+    r = change_send(&c);
     if (r == HF_OK && ret_slot != NULL) {
         *ret_slot = c.slot;
     }

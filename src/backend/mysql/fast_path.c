@@ -23,7 +23,7 @@
 
 /* ---- parts of statements */
 
-void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
+static void add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 {
     hf__text_add(t, "name_key IN(");
     for (int i = 0; i < n; i++) {
@@ -36,7 +36,7 @@ void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 /* A token belongs to one claim only, so two lists mean the same as pairs. */
 static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 {
-    hf__fast_add_keys(t, ops, n);
+    add_keys(t, ops, n);
     hf__text_add(t, " AND token IN(");
     for (int i = 0; i < n; i++) {
         hf__text_add(t, i == 0 ? "" : ",");
@@ -46,16 +46,15 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 }
 
 /* A grant that outlives its session has no wake lock: nobody would drop it. */
-bool hf__fast_has_wake_locks(const struct hf__mysql *s,
-                             const struct hf__unit *u)
+static bool has_wake_locks(const struct hf__mysql *s, const struct hf__unit *u)
 {
     return s->t.has_wake_locks && !u->ops[0]->is_detached;
 }
 
 /* Returns the number of replies. */
-int hf__fast_take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
+static int take_wake_locks(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (!hf__fast_has_wake_locks(s, u)) {
+    if (!has_wake_locks(s, u)) {
         return 0;
     }
     for (int i = 0; i < u->n; i++) {
@@ -121,7 +120,7 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     long long lease_us = op->lease_us;
-    int replies = hf__fast_take_wake_locks(s, u);
+    int replies = take_wake_locks(s, u);
 
     hf__text_add(&s->sql, "UPDATE " HF__FAST_TABLE " SET fence=LAST_INSERT_ID("
                           "GREATEST(fence+1," HF__SQL_NOW ")),"
@@ -148,28 +147,8 @@ void hf__fast_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
     hf__text_add(&s->sql, "SELECT " HF__MYSQL_ROW_COLUMNS
                           " FROM " HF__FAST_TABLE " WHERE ");
-    hf__fast_add_keys(&s->sql, ops, n);
+    add_keys(&s->sql, ops, n);
     hf__text_add(&s->sql, ";");
-}
-
-int hf__fast_ask(struct hf__mysql *s, const struct hf__unit *u)
-{
-    switch (u->form) {
-    case HF__FORM_RENEW:
-        return ask_renew(s, u);
-    case HF__FORM_RELEASE:
-        return ask_release(s, u);
-    case HF__FORM_HANDOVER:
-        return ask_handover(s, u);
-    case HF__FORM_ACQUIRE:
-        return hf__fast_ask_acquire(s, u);
-    case HF__FORM_ACQUIRE_ANY:
-        return hf__fast_ask_acquire_any(s, u);
-    case HF__FORM_INSPECT:
-        break;
-    }
-    hf__fast_ask_rows(s, u->ops, u->n);
-    return 1;
 }
 
 bool hf__fast_are_alike(const struct hf__op *a, const struct hf__op *b)
@@ -367,7 +346,7 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 /* The reply to taking wake locks comes first, and says nothing. */
 int hf__fast_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return hf__fast_has_wake_locks(s, u) &&
+    return has_wake_locks(s, u) &&
            (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE_ANY ||
             (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_wake_locks));
 }
@@ -463,13 +442,12 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
  * lock that nobody released. Reading the clock takes the server as long as all
  * the rest, so acquired_at reads it once and the columns after it use that.
  */
-int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
+static int ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     struct hf__text *t = &s->sql;
     long long lease_us = op->lease_us;
-    int replies =
-        s->server.has_inner_wake_locks ? 0 : hf__fast_take_wake_locks(s, u);
+    int replies = s->server.has_inner_wake_locks ? 0 : take_wake_locks(s, u);
 
     hf__text_addf(t,
                   "UPDATE " HF__FAST_TABLE " SET acquired_at=" HF__SQL_NOW
@@ -484,10 +462,10 @@ int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
                   lease_us);
     add_each(t, u, add_token, false);
     hf__text_add(t, " WHERE ");
-    hf__fast_add_keys(t, u->ops, u->n);
+    add_keys(t, u->ops, u->n);
     hf__text_add(t, " AND crowd=0 AND expires=0 AND fence<" HF__SQL_NOW
                     " AND keep_until<=" HF__SQL_NOW);
-    if (s->server.has_inner_wake_locks && hf__fast_has_wake_locks(s, u)) {
+    if (s->server.has_inner_wake_locks && has_wake_locks(s, u)) {
         /* By now the row is locked and not committed, so nobody can ask for
          * this wake lock before we have it. */
         hf__text_add(t, " AND COALESCE(");
@@ -544,10 +522,10 @@ static const char take_if_free[] =
     "changed_at=IF(token=VALUES(token),"
     "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
 
-int hf__fast_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
+static int ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__text *t = &s->sql;
-    int replies = hf__fast_take_wake_locks(s, u);
+    int replies = take_wake_locks(s, u);
 
     hf__text_add(t, "INSERT INTO holdfast_lock(name_key,token,fence,expires,"
                     "keep_until,acquired_at,changed_at,detached,label,host,"
@@ -559,4 +537,24 @@ int hf__fast_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(t, take_if_free);
     hf__fast_ask_rows(s, u->ops, u->n);
     return replies + 2;
+}
+
+int hf__fast_ask(struct hf__mysql *s, const struct hf__unit *u)
+{
+    switch (u->form) {
+    case HF__FORM_RENEW:
+        return ask_renew(s, u);
+    case HF__FORM_RELEASE:
+        return ask_release(s, u);
+    case HF__FORM_HANDOVER:
+        return ask_handover(s, u);
+    case HF__FORM_ACQUIRE:
+        return ask_acquire(s, u);
+    case HF__FORM_ACQUIRE_ANY:
+        return ask_acquire_any(s, u);
+    case HF__FORM_INSPECT:
+        break;
+    }
+    hf__fast_ask_rows(s, u->ops, u->n);
+    return 1;
 }

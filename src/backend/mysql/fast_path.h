@@ -41,16 +41,6 @@ bool hf__fast_is_open(const struct hf__op *op);
 bool hf__fast_are_alike(const struct hf__op *a, const struct hf__op *b);
 /* Add the unit's statements to s->sql. Returns the number of their replies. */
 int hf__fast_ask(struct hf__mysql *s, const struct hf__unit *unit);
-/* The statements of the forms that acquire; they return the number of
- * replies. */
-int hf__fast_ask_acquire(struct hf__mysql *s, const struct hf__unit *unit);
-int hf__fast_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *unit);
-/* Parts of statements: "name_key IN(…)", and the statement that takes the wake
- * locks, which returns the number of its replies. */
-void hf__fast_add_keys(struct hf__text *t, struct hf__op *const ops[], int n);
-bool hf__fast_has_wake_locks(const struct hf__mysql *s,
-                             const struct hf__unit *unit);
-int hf__fast_take_wake_locks(struct hf__mysql *s, const struct hf__unit *unit);
 /* Returns which of the unit's replies is that of the statement that writes. */
 int hf__fast_writes_at(const struct hf__mysql *s, const struct hf__unit *unit);
 /* Read the reply `which` of the unit, in s->reply; it must be no error. */

@@ -232,7 +232,8 @@ static int register_conn(struct hf__ul_session *f, struct hf__ul_conn *conn)
     return HF_OK;
 }
 
-int hf__ul_conn_connect(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
+/* Make a connection, which f has then taken. */
+static int conn_connect(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
 {
     struct hf__mysql *s = &f->mysql;
     struct hf__ul_conn *conn = hf__alloc(sizeof *conn);
@@ -294,7 +295,7 @@ int hf__ul_conn_new(struct hf__ul_session *f, struct hf__ul_conn **ret_conn)
 {
     int r = find_spare(f, false, ret_conn);
 
-    return r == HF_BUSY ? hf__ul_conn_connect(f, ret_conn) : r;
+    return r == HF_BUSY ? conn_connect(f, ret_conn) : r;
 }
 
 /* Reserve one more dedicated connection, if the URL allows it. */
@@ -326,7 +327,7 @@ int hf__ul_conn_dedicated(struct hf__ul_session *f,
     if (r != HF_OK) {
         return r;
     }
-    r = hf__ul_conn_connect(f, ret_conn);
+    r = conn_connect(f, ret_conn);
     if (r != HF_OK) {
         HF_SCOPED_LOCK(&f->pool->mutex);
         f->pool->n_dedicated--;

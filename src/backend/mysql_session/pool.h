@@ -123,9 +123,6 @@ HF_MUST_CHECK int hf__ul_join(struct hf__ul_session *f,
 void hf__ul_leave(struct hf__ul_session *f);
 /* ---- conn.c */
 
-/* Make a connection, which f has then taken. */
-HF_MUST_CHECK int hf__ul_conn_connect(struct hf__ul_session *f,
-                                      struct hf__ul_conn **ret_conn);
 /* Take the connection for f, until it is given back; false: another session has
  * it. The mutex is held. */
 HF_MUST_CHECK bool hf__ul_conn_try(struct hf__ul_session *f,
