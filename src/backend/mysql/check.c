@@ -184,7 +184,7 @@ static void check_writable(struct checking *c)
 
     hf__report_tell(c->to, "read_only", c->variables.of[HF__READ_ONLY],
                     is_off ? HF_FINE : HF_UNFIT,
-                    "name the primary: a replica's locks are nobody's");
+                    "name the primary: a lock on a replica protects nothing");
 }
 
 static void check_durability(struct checking *c)

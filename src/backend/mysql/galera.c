@@ -177,8 +177,8 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: one of its hosts is of another cluster (%s) than "
                         "the host before, and grants what that has granted: "
-                        "name nodes of one; if that was made anew, start this "
-                        "program anew",
+                        "name nodes of one; if the cluster was created again, "
+                        "restart this program",
                         n->cluster);
     }
     if (strcmp(n->state, SYNCED) == 0 ||

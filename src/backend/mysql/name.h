@@ -12,10 +12,10 @@ struct hf__text;
 
 /* What is read besides the holders and waiters of the name. */
 enum hf__depth {
-    HF__TO_DECIDE, /* who they are */
+    HF__TO_DECIDE, /* their owners */
     HF__TO_WAIT,   /* the wake locks of grants; that of a ticket is always
                       read */
-    HF__TO_SCAN    /* who they are, and when the record was changed */
+    HF__TO_SCAN    /* their owners, and when the record was changed */
 };
 
 /* Add the statement that reads these names to s->sql. */

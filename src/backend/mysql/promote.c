@@ -107,9 +107,9 @@ static int look_around(struct hf__mysql *s, struct others *o,
 
 /*
  * It was the primary, and as far as can be reached no other server was since.
- * If it has run all the time it would have heard of another; else all must be
- * reached. An operator who makes a server writable that could not hear must
- * wait (docs/failover.md).
+ * If it has run all the time it would know of another by replication; else all
+ * must be reached. An operator who makes a server writable that had lost its
+ * replication must wait for longest_lease first (docs/failover.md).
  */
 static int go_on(struct hf__mysql *s, const struct others *o,
                  const struct hf__view *v, uint64_t top, bool *ret_goes_on)

@@ -190,7 +190,7 @@ static int judge(struct hf__ul_session *f)
     if (server->is_galera) {
         return hf__fail(f->mysql.t.err, HF_EUNSAFE,
                         "scheme=%s: this server is a node of a Galera "
-                        "cluster, each of which grants the same %s anew; "
+                        "cluster, and each node would grant the same %s; "
                         "leave scheme= out",
                         f->scheme->name, f->scheme->what);
     }
@@ -435,9 +435,10 @@ static bool renews_only(const struct hf__ul_session *f)
     return f->n_tasks > 0;
 }
 
-/* If the last answer was slow, a renewal that would wait in vain gives up at
- * once, except for the time of a network that is well, and is tried again soon.
- * So it does not delay other renewals whose answers have come. */
+/* A renewal that would wait in vain, going by the time that the last answer
+ * took, gives up after WELL_MS and is tried again soon; a network that is well
+ * again answers in that time. So it does not delay other renewals whose answers
+ * have come. */
 static hf__time late_until(const struct hf__ul_session *f,
                            const struct hf__ul_conn *conn, hf__time limit)
 {
