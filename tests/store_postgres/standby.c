@@ -290,9 +290,9 @@ TEST_WITHIN(90, nobody_waits_or_listens_at_a_primary_that_was_replaced)
     hf__postgres_pair_url(p, 0, base, url, sizeof url);
     EXPECT_IS(enter(&waiter, url), HF_OK);
     EXPECT_IS(enter(&listener, url), HF_OK);
-    EXPECT_IS(hf__conn_listen(&listener.conn, hear, NULL,
-                              hf__after_ms(hf__now(), 50), &listener.error),
-              HF_OK);
+    UNTIL(hf__conn_listen(&listener.conn, hear, NULL,
+                          hf__after_ms(hf__now(), 50),
+                          &listener.error) == HF_OK);
     EXPECT_IS(enter(&reader, url), HF_OK);
     hf__postgres_pair_await_caught_up(p, 1);
     hf__postgres_pause(node(p, 0));
