@@ -181,7 +181,7 @@ _Noreturn static void listen_for(pid_t parent, int fd)
     char byte = 0;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_NAME, "holdfast-ear");
+    (void)prctl(PR_SET_NAME, "holdfast-signal");
     (void)sigemptyset(&wanted);
     (void)sigaddset(&wanted, SIGINT);
     while (getppid() == parent) {

@@ -131,7 +131,7 @@ _Noreturn static void be_job(const struct job *f)
     struct pollfd change = {f->signals->fd, POLLIN, 0};
     struct signalfd_siginfo info;
 
-    (void)prctl(PR_SET_NAME, "holdfast-front");
+    (void)prctl(PR_SET_NAME, "holdfast-job");
     for (;;) {
         (void)poll(&change, 1, -1);
         while (cli_signals_take(f->signals, &info)) {

@@ -12,7 +12,7 @@
 #include "src/core/query.h"
 
 /* What inspecting told of a grant, and until when that surely holds. */
-struct sight {
+struct found {
     struct hf__record record;
     hf__time until;
 };
@@ -50,7 +50,7 @@ static void find_among(struct hf__query *k, const struct hf__token *token)
  * grant. */
 static int look_up(struct hf_client *client, const char *name,
                    const struct hf__token *token, hf__time limit,
-                   struct sight *ret_seen, hf_error *err)
+                   struct found *ret_seen, hf_error *err)
 {
     HF_AUTO(hf__query_unref_auto) struct hf__query *k = NULL;
     int r = hf__query_new(client, name, &k, err);
@@ -86,7 +86,7 @@ static int look_up(struct hf_client *client, const char *name,
 /* Like a holder's renewal, this one is not sent once the lease may be over; it
  * then ends as HF_EUNAVAIL. */
 static int renew(struct hf__grant *h, const struct hf__token *token,
-                 const struct sight *seen, hf__time limit, hf_error *err)
+                 const struct found *seen, hf__time limit, hf_error *err)
 {
     uint64_t fence = seen->record.fence;
     const char *name = hf__grant_name(h);
@@ -116,7 +116,7 @@ static int renew(struct hf__grant *h, const struct hf__token *token,
 static int take_up(struct hf__grant *h, const struct hf__token *token,
                    hf__time limit, hf_error *err)
 {
-    struct sight seen = {0};
+    struct found seen = {0};
     hf_error why = HF_ERROR_INIT;
     int r = HF_OK;
 

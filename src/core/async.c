@@ -68,7 +68,7 @@ int hf_acquire_async(hf_client *client, const char *name,
 
 /* ---- releasing */
 
-struct departure {
+struct async_release {
     struct hf__job job;
     struct hf__event event;
     struct hf_client *client; /* holds a reference */
@@ -81,7 +81,7 @@ struct departure {
     struct hf__release_op releases[];
 };
 
-static void departure_free(struct departure *d)
+static void async_release_free(struct async_release *d)
 {
     struct hf_client *client = d->client;
 
@@ -94,13 +94,13 @@ static void departure_free(struct departure *d)
 
 static bool step(struct hf__job *j, hf__time *ret_until)
 {
-    struct departure *d = HF__ELEMENT(j, struct departure, job);
+    struct async_release *d = HF__ELEMENT(j, struct async_release, job);
     hf__time close_by = hf__client_close_by(d->client);
 
     for (int i = 0; i < d->n; i++) {
         d->releases[i].limit = hf__earlier(d->releases[i].limit, close_by);
     }
-    if (!hf__release_ops_step(&(struct hf__partings){d->releases, d->n},
+    if (!hf__release_ops_step(&(struct hf__releases){d->releases, d->n},
                               ret_until)) {
         return false;
     }
@@ -114,10 +114,10 @@ static void call_off(struct hf__job *j)
 }
 
 /* This also ends a release that had nothing to send: its result is known. */
-static void arrive(struct departure *d)
+static void complete(struct async_release *d)
 {
     if (d->fn == NULL) {
-        departure_free(d);
+        async_release_free(d);
     } else {
         hf__event_queue_post(&d->client->events, &d->event);
     }
@@ -125,25 +125,25 @@ static void arrive(struct departure *d)
 
 static void end(struct hf__job *j)
 {
-    arrive(HF__ELEMENT(j, struct departure, job));
+    complete(HF__ELEMENT(j, struct async_release, job));
 }
 
 static void tell(struct hf__event *n)
 {
-    struct departure *d = HF__ELEMENT(n, struct departure, event);
+    struct async_release *d = HF__ELEMENT(n, struct async_release, event);
     hf_done_fn fn = d->fn;
     void *arg = d->arg;
     hf_error err = d->err;
     int r = d->result;
 
-    departure_free(d);
+    async_release_free(d);
     fn(arg, r, &err);
 }
 
-static struct departure *departure_new(struct hf_lock *lock)
+static struct async_release *async_release_new(struct hf_lock *lock)
 {
     int n = hf_count(lock);
-    struct departure *d =
+    struct async_release *d =
         hf__alloc(sizeof *d + (size_t)n * sizeof d->releases[0]);
 
     if (d == NULL) {
@@ -165,7 +165,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     return d;
 }
 
-static bool is_over(const struct departure *d)
+static bool is_over(const struct async_release *d)
 {
     for (int i = 0; i < d->n; i++) {
         if (d->releases[i].stage != HF__RELEASE_ENDED) {
@@ -175,13 +175,13 @@ static bool is_over(const struct departure *d)
     return true;
 }
 
-static void depart(struct departure *d, hf_lock *lock)
+static void start_release(struct async_release *d, hf_lock *lock)
 {
     atomic_store(&lock->is_sent_away, true);
     hf__lock_leave(lock, d->releases);
     if (is_over(d)) {
         d->result = hf__release_ops_tell(d->releases, d->n, &d->err);
-        arrive(d);
+        complete(d);
         return;
     }
     hf__executor_add(&d->client->executor, &d->job);
@@ -189,7 +189,7 @@ static void depart(struct departure *d, hf_lock *lock)
 
 int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
 {
-    struct departure *d = NULL;
+    struct async_release *d = NULL;
     int r = hf__lock_usable(lock, err);
 
     r = r == HF_OK ? check_open(lock->grant->client, err) : r;
@@ -201,13 +201,13 @@ int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
                         "the system gives no thread for asynchronous calls: "
                         "raise the limit (ulimit -u), or use hf_release()");
     }
-    d = departure_new(lock);
+    d = async_release_new(lock);
     if (d == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     d->fn = fn;
     d->arg = arg;
-    depart(d, lock);
+    start_release(d, lock);
     return HF_OK;
 }
 

@@ -409,7 +409,7 @@ static unsigned end_pending(struct hf__grant *h)
         end_give_back(h, &h->request.op);
         break;
     case HF__PENDING_NONE:
-        HF_ASSERT(false && "an errand that was not sent");
+        HF_ASSERT(false && "a request that was not sent");
     }
     return actions | hf__grant_overdue(h);
 }

@@ -39,10 +39,10 @@ struct hf_info *hf__info_new(const char *name, size_t length,
 static int set_participants(struct hf_info *info, unsigned caps,
                             const struct hf__participant_list *participants)
 {
-    bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)) != 0;
+    bool has_queue = (caps & (HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)) != 0;
 
     info->n_holders = info->record.is_held ? 1 : 0;
-    info->n_waiters = has_line ? 0 : -1;
+    info->n_waiters = has_queue ? 0 : -1;
     if (participants->n == 0) {
         return HF_OK;
     }

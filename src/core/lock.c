@@ -469,7 +469,7 @@ int hf__lock_release_all(struct hf_lock *const locks[], int n, hf__time by,
         hf__lock_leave(locks[i], &p[i]);
         p[i].limit = hf__earlier(p[i].limit, by);
     }
-    hf__run_steps(&parker, hf__release_ops_step, &(struct hf__partings){p, n});
+    hf__run_steps(&parker, hf__release_ops_step, &(struct hf__releases){p, n});
     return hf__release_ops_tell(p, n, err);
 }
 
@@ -495,7 +495,7 @@ int hf__lock_release(struct hf_lock *lock, hf_error *err)
     }
     hf__lock_leave(lock, &p);
     hf__run_steps(p.parker, hf__release_ops_step,
-                  &(struct hf__partings){&p, 1});
+                  &(struct hf__releases){&p, 1});
     return hf__release_ops_tell(&p, 1, err);
 }
 

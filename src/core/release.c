@@ -341,7 +341,7 @@ bool hf__release_op_step(struct hf__release_op *p, hf__time *ret_until)
 
 bool hf__release_ops_step(void *arg, hf__time *ret_until)
 {
-    const struct hf__partings *all = arg;
+    const struct hf__releases *all = arg;
     bool have_ended = true;
 
     for (int i = 0; i < all->n; i++) {

@@ -59,7 +59,7 @@ HF_MUST_CHECK bool hf__release_op_step(struct hf__release_op *,
 /* The same for n at once, as a step of base/wake.h, in one batch for those that
  * share a session. One that may lead asks for the next step at once when it has
  * begun its request, so all have begun before the first leads. */
-struct hf__partings {
+struct hf__releases {
     struct hf__release_op *list;
     int n;
 };

@@ -430,7 +430,7 @@ static int most(const struct hf__watchers *ws)
 static struct hf__watcher *find_idle(struct hf__watchers *ws)
 {
     for (int i = 0; i < ws->n; i++) {
-        if (ws->list[i]->guests == 0) {
+        if (ws->list[i]->claims == 0) {
             return ws->list[i];
         }
     }
@@ -458,19 +458,19 @@ static struct hf__watcher *choose(struct hf__watchers *ws)
     return w == NULL && ws->n > 0 ? ws->list[ws->n - 1] : w;
 }
 
-static void depart(struct hf__watching *g)
+static void detach(struct hf__watching *g)
 {
     if (g->watcher != NULL) {
         end_watch(g);
-        g->watcher->guests--;
+        g->watcher->claims--;
         g->watcher = NULL;
     }
 }
 
-static void arrive(struct hf__watching *g, struct hf__watcher *w)
+static void attach(struct hf__watching *g, struct hf__watcher *w)
 {
     g->watcher = w;
-    w->guests++;
+    w->claims++;
     hf__list_init(&g->link);
     g->is_trying = false;
 }
@@ -478,14 +478,14 @@ static void arrive(struct hf__watching *g, struct hf__watcher *w)
 /* A claim that shares a watcher moves to one of its own when that is free. */
 static void settle(struct hf__watchers *ws, struct hf__watching *g)
 {
-    if (g->watcher != NULL && g->watcher->guests > 1 && find_idle(ws) != NULL) {
-        depart(g);
+    if (g->watcher != NULL && g->watcher->claims > 1 && find_idle(ws) != NULL) {
+        detach(g);
     }
     if (g->watcher == NULL) {
         struct hf__watcher *w = choose(ws);
 
         if (w != NULL) {
-            arrive(g, w);
+            attach(g, w);
         }
     }
 }
@@ -505,11 +505,11 @@ static bool share_instead(struct hf__watchers *ws, struct hf__watching *g)
     if (ws->is_closed || last->thread.is_running) {
         return false;
     }
-    HF_ASSERT(last->guests == 0);
+    HF_ASSERT(last->claims == 0);
     free_one(last);
     ws->n--;
     if (ws->n > 0) {
-        arrive(g, ws->list[ws->n - 1]);
+        attach(g, ws->list[ws->n - 1]);
     }
     return ws->n > 0;
 }
@@ -527,12 +527,12 @@ bool hf__watchers_join(struct hf__watchers *ws, struct hf__watching *g)
     if (begin_watch(g)) {
         return true;
     }
-    depart(g);
+    detach(g);
     if (share_instead(ws, g)) {
         if (begin_watch(g)) {
             return true;
         }
-        depart(g);
+        detach(g);
     }
     return false;
 }
@@ -541,7 +541,7 @@ void hf__watchers_leave(struct hf__watchers *ws, struct hf__watching *g)
 {
     if (g->watcher != NULL) { /* only its claim changes this */
         HF_SCOPED_LOCK(&ws->mutex);
-        depart(g);
+        detach(g);
     }
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A watcher is one thread and one connection of a client. It waits, for all
- * claims that use it (its guests), until a name's record changes. A wake-up is
- * a hint, never a grant: the claim asks again. When the connection fails, every
- * watch fires after a pause, so that waiting falls back to polling. The thread
- * starts with the first watch and ends with the client. While a claim asks the
- * store, its position in the store's queue is kept; once no claim waits or
- * asks, the watcher has the store drop it.
+ * claims that use it, until a name's record changes. A wake-up is a hint, never
+ * a grant: the claim asks again. When the connection fails, every watch fires
+ * after a pause, so that waiting falls back to polling. The thread starts with
+ * the first watch and ends with the client. While a claim asks the store, its
+ * position in the store's queue is kept; once no claim waits or asks, the
+ * watcher has the store drop it.
  *
  * One watcher is enough for most stores. Where a session waits well for one
  * name only, each claim has a watcher of its own while there are enough,
@@ -43,10 +43,10 @@ enum hf__watcher_call {
 
 struct hf__watcher {
     const struct hf__settings *settings;
-    int guests; /* number of claims; under the mutex of hf__watchers */
+    int claims; /* that use it; under the mutex of hf__watchers */
     struct hf__mutex mutex;
     struct hf__link list; /* of hf__watching: the watches that wait */
-    int trying;           /* guests that left the list and may come back */
+    int trying;           /* claims that left the list and may come back */
     struct hf__conn conn; /* used by the thread alone */
     struct hf__thread thread;
     struct hf__parker parker;

@@ -389,7 +389,7 @@ class Case:
         self.heard()
 
     def heard(self):
-        self.until(lambda: 'holdfast-ear' in map(name_of, self.left()),
+        self.until(lambda: 'holdfast-signal' in map(name_of, self.left()),
                    'the guardian hears what is typed')
 
     # -- judging -----------------------------------------------------------

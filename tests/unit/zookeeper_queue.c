@@ -250,7 +250,7 @@ TEST(the_same_token_twice_is_two_claims)
         1);
 }
 
-static void expect_ahead(const char *words, int i, enum hf__zk_sight sight,
+static void expect_ahead(const char *words, int i, enum hf__zk_view view,
                          int who)
 {
     AUTO_SCENE s = seen(words);
@@ -258,7 +258,7 @@ static void expect_ahead(const char *words, int i, enum hf__zk_sight sight,
 
     read_line(&s);
     ahead = hf__zk_queue_predecessor(&s.queue, i);
-    EXPECT_IS(ahead.sight, sight);
+    EXPECT_IS(ahead.view, view);
     EXPECT_IS(ahead.who, who);
 }
 

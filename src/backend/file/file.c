@@ -283,7 +283,7 @@ static void file_close(void *state)
     s->local.engine_session.deadline = hf__after_ms(hf__now(), CLOSE_MS);
     if (s->local.side != NULL && hf__side_leave(s->local.side) &&
         check_dir(s, NULL) == HF_OK) {
-        hf__held_part(&s->local.side->held, part_one, s);
+        hf__held_unbind(&s->local.side->held, part_one, s);
         hf__held_forget_parted(&s->local.side->held);
     }
     hf__side_put(s->local.side);

@@ -17,7 +17,7 @@ struct grant {
     struct hf__map_link link;
     struct hf__token token;
     int64_t expires_us;
-    bool is_parted; /* its record no longer depends on this process */
+    bool is_unbound; /* its record no longer depends on this process */
     uint16_t key_length;
     char key[];
 };
@@ -180,35 +180,35 @@ bool hf__held_has_any(struct hf__held *held, int64_t now_us)
     return search.has_any;
 }
 
-struct parting {
+struct unbinding {
     hf__held_fn fn;
     void *arg;
     bool is_over;
 };
 
-static void part(void *arg, struct hf__map_link *l)
+static void unbind(void *arg, struct hf__map_link *l)
 {
-    struct parting *parting = arg;
+    struct unbinding *unbinding = arg;
     struct grant *grant = of_link(l);
     struct hf__key key = {grant->key, grant->key_length, 0};
 
     /* Always set: a former value may be left from a commit that failed. */
-    grant->is_parted =
-        !parting->is_over && parting->fn(parting->arg, &key, &grant->token);
-    parting->is_over |= !grant->is_parted;
+    grant->is_unbound = !unbinding->is_over &&
+                        unbinding->fn(unbinding->arg, &key, &grant->token);
+    unbinding->is_over |= !grant->is_unbound;
 }
 
-void hf__held_part(struct hf__held *held, hf__held_fn fn, void *arg)
+void hf__held_unbind(struct hf__held *held, hf__held_fn fn, void *arg)
 {
     HF_SCOPED_LOCK(&held->lock);
-    struct parting parting = {fn, arg, false};
+    struct unbinding unbinding = {fn, arg, false};
 
-    hf__map_each(&held->grants, part, &parting);
+    hf__map_each(&held->grants, unbind, &unbinding);
 }
 
 static void forget(void *held, struct hf__map_link *l)
 {
-    if (of_link(l)->is_parted) {
+    if (of_link(l)->is_unbound) {
         drop(held, of_link(l));
     }
 }

@@ -46,7 +46,7 @@ bool hf__held_has_any(struct hf__held *, int64_t now_us);
  * forgets those for which it returned true. */
 typedef bool (*hf__held_fn)(void *arg, const struct hf__key *,
                             const struct hf__token *);
-void hf__held_part(struct hf__held *, hf__held_fn fn, void *arg);
+void hf__held_unbind(struct hf__held *, hf__held_fn fn, void *arg);
 void hf__held_forget_parted(struct hf__held *);
 
 /* ---- where names have bytes */

@@ -270,59 +270,59 @@ void hf__ul_write_look(struct hf__ul_session *f, const struct hf__key *key,
 }
 
 MYSQL_ROW hf__ul_read_look(struct hf__ul_session *f, unsigned more,
-                           struct hf__ul_sight *ret_sight)
+                           struct hf__ul_view *ret_view)
 {
     MYSQL_ROW row = hf__ul_row(f, 11 + more);
 
-    *ret_sight = (struct hf__ul_sight){0};
+    *ret_view = (struct hf__ul_view){0};
     if (row == NULL) {
         return NULL;
     }
-    ret_sight->holder = hf__column_u64(row[0]);
-    ret_sight->fence = hf__column_u64(row[1]);
-    ret_sight->is_known =
-        ret_sight->holder != 0 && ret_sight->holder == hf__column_u64(row[2]);
-    ret_sight->broken = hf__column_u64(row[3]);
+    ret_view->holder = hf__column_u64(row[0]);
+    ret_view->fence = hf__column_u64(row[1]);
+    ret_view->is_known =
+        ret_view->holder != 0 && ret_view->holder == hf__column_u64(row[2]);
+    ret_view->broken = hf__column_u64(row[3]);
     (void)hf__column_token(row[4], hf__wire_lengths(&f->mysql)[4],
-                           &ret_sight->token);
-    ret_sight->acquired_at = hf__column_i64(row[5]);
-    hf__column_owner(row, hf__wire_lengths(&f->mysql), 6, &ret_sight->owner);
+                           &ret_view->token);
+    ret_view->acquired_at = hf__column_i64(row[5]);
+    hf__column_owner(row, hf__wire_lengths(&f->mysql), 6, &ret_view->owner);
     return row;
 }
 
 /* If a holder wrote no token, make one of its connection and fence, so that
  * another holder has a different one. */
-static struct hf__token token_of(const struct hf__ul_sight *sight)
+static struct hf__token token_of(const struct hf__ul_view *view)
 {
-    struct hf__token token = sight->token;
+    struct hf__token token = view->token;
 
-    if (sight->is_known && !hf__token_is_zero(&token)) {
+    if (view->is_known && !hf__token_is_zero(&token)) {
         return token;
     }
-    memcpy(token.bytes, &sight->holder, 8);
-    memcpy(token.bytes + 8, &sight->fence, 8);
+    memcpy(token.bytes, &view->holder, 8);
+    memcpy(token.bytes + 8, &view->fence, 8);
     return token;
 }
 
-void hf__ul_tell(const struct hf__ul_sight *sight, struct hf__record *record)
+void hf__ul_tell(const struct hf__ul_view *view, struct hf__record *record)
 {
     if (record == NULL) {
         return;
     }
     *record =
         (struct hf__record){.holder_lives = -1, .remaining_us = -1, .slot = -1};
-    record->fence = sight->fence;
-    record->is_held = sight->holder != 0;
+    record->fence = view->fence;
+    record->is_held = view->holder != 0;
     if (!record->is_held) {
         return;
     }
-    record->token = token_of(sight);
-    if (sight->is_known) {
-        record->acquired_us = sight->acquired_at;
-        record->owner = sight->owner;
+    record->token = token_of(view);
+    if (view->is_known) {
+        record->acquired_us = view->acquired_at;
+        record->owner = view->owner;
     }
-    if (!sight->is_known || hf__token_is_zero(&sight->token)) {
+    if (!view->is_known || hf__token_is_zero(&view->token)) {
         (void)snprintf(record->owner.label, sizeof record->owner.label,
-                       "connection %llu", (unsigned long long)sight->holder);
+                       "connection %llu", (unsigned long long)view->holder);
     }
 }

@@ -48,17 +48,17 @@ static void write_range(struct hf__ul_session *f, const struct hf__key *prefix,
 static void tell_rows(struct hf__ul_session *f, const struct hf__key *prefix,
                       hf__list_fn fn, void *arg)
 {
-    struct hf__ul_sight sight;
+    struct hf__ul_view view;
     MYSQL_ROW row;
 
-    while ((row = hf__ul_read_look(f, 1, &sight)) != NULL) {
+    while ((row = hf__ul_read_look(f, 1, &view)) != NULL) {
         size_t length = hf__wire_lengths(&f->mysql)[11];
         struct hf__record record;
 
-        if (sight.holder == 0 || length < prefix->name_at) {
+        if (view.holder == 0 || length < prefix->name_at) {
             continue;
         }
-        hf__ul_tell(&sight, &record);
+        hf__ul_tell(&view, &record);
         if (fn(arg, row[11] + prefix->name_at, length - prefix->name_at,
                &record) != 0) {
             break;

@@ -21,34 +21,34 @@
 
 /* Unless it was broken, the lock was taken by another holder, if the row or the
  * server shows one; else its session ended. */
-static hf_reason reason_of(const struct hf__ul_sight *sight,
+static hf_reason reason_of(const struct hf__ul_view *view,
                            const struct hf__op *op)
 {
-    bool is_same = hf__token_equal(&sight->token, &op->token);
-    bool is_later = sight->holder != 0 || sight->fence > op->fence;
+    bool is_same = hf__token_equal(&view->token, &op->token);
+    bool is_later = view->holder != 0 || view->fence > op->fence;
 
-    if (op->fence != 0 && sight->broken == op->fence) {
+    if (op->fence != 0 && view->broken == op->fence) {
         return HF_REASON_BROKEN;
     }
     return is_later && !is_same ? HF_REASON_TAKEN : HF_REASON_SESSION;
 }
 
-static void take_look(struct hf__ul_task *t, const struct hf__ul_sight *sight)
+static void take_look(struct hf__ul_task *t, const struct hf__ul_view *view)
 {
     struct hf__op *op = t->op;
 
     t->stage = HF__UL_OVER;
-    hf__ul_tell(sight, op->ret_record);
+    hf__ul_tell(view, op->ret_record);
     if (t->verdict == HF_LOST) {
-        op->ret_reason = reason_of(sight, op);
+        op->ret_reason = reason_of(view, op);
     }
-    op->fence = sight->fence;
+    op->fence = view->fence;
     op->result = t->verdict;
     if (op->kind == HF__OP_INSPECT && op->ret_participants != NULL &&
-        sight->holder != 0) {
+        view->holder != 0) {
         struct hf__participant_info participant = {0};
 
-        hf__ul_tell(sight, &participant.record);
+        hf__ul_tell(view, &participant.record);
         if (hf__participant_list_add(op->ret_participants, &participant) !=
             HF_OK) {
             op->result =
@@ -104,15 +104,15 @@ static int take_looks(struct hf__ul_session *f, int n)
 
     for (int i = 0; i < f->n_tasks && n > 0 && r == HF_OK; i++) {
         struct hf__ul_task *t = &f->tasks[i];
-        struct hf__ul_sight sight;
+        struct hf__ul_view view;
 
         if (t->stage != HF__UL_TO_LOOK) {
             continue;
         }
-        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &sight) == NULL) {
+        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &view) == NULL) {
             return hf__mysql_refusal(s, s->t.err);
         }
-        take_look(t, &sight);
+        take_look(t, &view);
         r = --n > 0 ? hf__wire_next(s) : (int)HF_OK;
     }
     return r;
@@ -164,13 +164,13 @@ static int take_sights(struct hf__ul_session *f, struct hf__watch *const w[],
     int r = HF_OK;
 
     for (int i = 0; i < n && r == HF_OK; i++) {
-        struct hf__ul_sight sight;
+        struct hf__ul_view view;
         struct hf__record record;
 
-        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &sight) == NULL) {
+        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &view) == NULL) {
             return hf__mysql_refusal(s, s->t.err);
         }
-        hf__ul_tell(&sight, &record);
+        hf__ul_tell(&view, &record);
         w[i]->has_fired =
             !record.is_held || !hf__token_equal(&record.token, &w[i]->token);
         *ret_has_fired |= w[i]->has_fired;
@@ -201,14 +201,14 @@ int hf__ul_look_around(struct hf__ul_session *f, struct hf__watch *const w[],
 /* ---- breaking */
 
 static int see(struct hf__ul_session *f, struct hf__ul_conn *conn,
-               const struct hf__op *op, struct hf__ul_sight *ret_sight)
+               const struct hf__op *op, struct hf__ul_view *ret_view)
 {
     int r;
 
     hf__text_clear(&f->mysql.sql);
     hf__ul_write_look(f, &op->key, true);
     r = hf__ul_conn_run(f, conn, HF_EUNKNOWN);
-    return r == HF_OK && hf__ul_read_look(f, 0, ret_sight) == NULL
+    return r == HF_OK && hf__ul_read_look(f, 0, ret_view) == NULL
                ? hf__mysql_dead(&f->mysql)
                : r;
 }
@@ -241,7 +241,7 @@ static int mark(struct hf__ul_session *f, struct hf__ul_conn *conn,
 /* Nothing was broken: restore the row, unless another has written it
  * meanwhile. */
 static int unmark(struct hf__ul_session *f, struct hf__ul_conn *conn,
-                  const struct hf__op *op, const struct hf__ul_sight *sight,
+                  const struct hf__op *op, const struct hf__ul_view *view,
                   uint64_t raised)
 {
     struct hf__text *sql = &f->mysql.sql;
@@ -253,9 +253,8 @@ static int unmark(struct hf__ul_session *f, struct hf__ul_conn *conn,
     hf__text_addf(sql,
                   "UPDATE %s SET fence=%llu,broken=%llu WHERE fence=%llu AND "
                   "name_key=",
-                  f->scheme->table, (unsigned long long)sight->fence,
-                  (unsigned long long)sight->broken,
-                  (unsigned long long)raised);
+                  f->scheme->table, (unsigned long long)view->fence,
+                  (unsigned long long)view->broken, (unsigned long long)raised);
     hf__text_key(sql, &op->key);
     return hf__ul_conn_run(f, conn, HF_EUNKNOWN);
 }
@@ -324,10 +323,10 @@ static int await_end(struct hf__ul_session *f, struct hf__ul_conn *conn,
                      const struct hf__op *op, uint64_t holder)
 {
     for (;;) {
-        struct hf__ul_sight sight;
-        int r = see(f, conn, op, &sight);
+        struct hf__ul_view view;
+        int r = see(f, conn, op, &view);
 
-        if (r != HF_OK || sight.holder != holder) {
+        if (r != HF_OK || view.holder != holder) {
             return r;
         }
         if (hf__is_interrupted(&f->mysql.t.head) ||
@@ -341,24 +340,24 @@ static int await_end(struct hf__ul_session *f, struct hf__ul_conn *conn,
 }
 
 static int end_grant(struct hf__ul_session *f, struct hf__ul_conn *conn,
-                     struct hf__op *op, const struct hf__ul_sight *sight)
+                     struct hf__op *op, const struct hf__ul_view *view)
 {
-    int r = mark(f, conn, op, sight->is_known ? sight->fence : 0);
+    int r = mark(f, conn, op, view->is_known ? view->fence : 0);
     uint64_t raised = f->mysql.reply.insert_id;
 
     if (r != HF_OK) {
         return r;
     }
-    if (sight->holder == f->mysql.server.connection_id) {
+    if (view->holder == f->mysql.server.connection_id) {
         r = give_back_own(f, conn, op) ? hf__ul_conn_undo(f, conn)
                                        : (int)HF__AGAIN;
         r = r == HF_BUSY ? (int)HF_EUNKNOWN : r;
     } else {
-        r = kill_holder(f, conn, op, sight->holder);
-        r = r == HF_OK ? await_end(f, conn, op, sight->holder) : r;
+        r = kill_holder(f, conn, op, view->holder);
+        r = r == HF_OK ? await_end(f, conn, op, view->holder) : r;
     }
     if (r == HF_EAUTH) {
-        int ignored = unmark(f, conn, op, sight, raised);
+        int ignored = unmark(f, conn, op, view, raised);
 
         return ignored == HF_OK ? r : ignored;
     }
@@ -369,19 +368,19 @@ static int end_grant(struct hf__ul_session *f, struct hf__ul_conn *conn,
 static int break_on(struct hf__ul_session *f, struct hf__ul_conn *conn,
                     struct hf__op *op)
 {
-    struct hf__ul_sight sight;
-    int r = see(f, conn, op, &sight);
+    struct hf__ul_view view;
+    int r = see(f, conn, op, &view);
 
     if (r != HF_OK) {
         return r;
     }
-    hf__ul_tell(&sight, op->ret_record);
-    if (sight.holder == 0 ||
-        (op->fence != 0 && (!sight.is_known || op->fence != sight.fence))) {
+    hf__ul_tell(&view, op->ret_record);
+    if (view.holder == 0 ||
+        (op->fence != 0 && (!view.is_known || op->fence != view.fence))) {
         return HF_CONFLICT;
     }
     op->result = HF_EUNKNOWN;
-    return end_grant(f, conn, op, &sight);
+    return end_grant(f, conn, op, &view);
 }
 
 void hf__ul_break(struct hf__ul_session *f, struct hf__ul_task *t)

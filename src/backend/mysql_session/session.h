@@ -125,7 +125,7 @@ bool hf__ul_is_cut_short(unsigned error);
 void hf__ul_write_fences(struct hf__ul_session *f, struct hf__ul_conn *conn);
 
 /* What was read about a name. */
-struct hf__ul_sight {
+struct hf__ul_view {
     uint64_t holder; /* its connection; 0: nobody has the lock */
     bool is_known;   /* the fields below are the holder's */
     uint64_t fence;
@@ -145,8 +145,8 @@ void hf__ul_write_look(struct hf__ul_session *f, const struct hf__key *key,
  * none. */
 HF_MUST_CHECK MYSQL_ROW hf__ul_read_look(struct hf__ul_session *f,
                                          unsigned more,
-                                         struct hf__ul_sight *ret_sight);
-void hf__ul_tell(const struct hf__ul_sight *sight, struct hf__record *record);
+                                         struct hf__ul_view *ret_view);
+void hf__ul_tell(const struct hf__ul_view *view, struct hf__record *record);
 
 /* ---- operate.c */
 

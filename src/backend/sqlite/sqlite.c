@@ -235,7 +235,7 @@ static void part_with_grants(struct hf__sqlite *s)
         hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
         return;
     }
-    hf__held_part(&s->local.side->held, part_one, s);
+    hf__held_unbind(&s->local.side->held, part_one, s);
     if (hf__sql_run(s, HF__SQL_COMMIT) == SQLITE_OK) {
         hf__held_forget_parted(&s->local.side->held);
     }

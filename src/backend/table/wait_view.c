@@ -13,7 +13,7 @@
 struct view {
     const struct hf__name *name;
     const struct hf__watch *watch;
-    struct hf__wait_view *sight;
+    struct hf__wait_view *out;
     struct hf__contenders contenders; /* grants and tickets that count */
     bool is_damaged;
 };
@@ -134,41 +134,39 @@ static hf__time point_of(const struct hf__name *name, int64_t at_us)
 static void wait_for_grant(struct view *v)
 {
     const struct hf__participant *g = first_in_way(v);
-    struct hf__wait_view *sight = v->sight;
+    struct hf__wait_view *out = v->out;
 
     if (g != NULL) {
-        sight->wake_lock = g->token;
-        sight->is_held = g->life != 0;
-        sight->due = point_of(v->name, g->ends_us);
+        out->wake_lock = g->token;
+        out->is_held = g->life != 0;
+        out->due = point_of(v->name, g->ends_us);
     } else if (hf__name_is_kept(v->name)) {
-        sight->due = point_of(v->name, v->name->keep_until_us);
+        out->due = point_of(v->name, v->name->keep_until_us);
     }
-    sight->wants_looks = v->watch->lock_mode.mode == HF__MODE_SLOTS &&
-                         v->name->grants.n > 0 &&
-                         !hf__name_is_had_alone(v->name);
+    out->wants_looks = v->watch->lock_mode.mode == HF__MODE_SLOTS &&
+                       v->name->grants.n > 0 && !hf__name_is_had_alone(v->name);
 }
 
 static void judge(struct view *v)
 {
-    struct hf__wait_view *sight = v->sight;
+    struct hf__wait_view *out = v->out;
     int64_t next_us;
     int before;
 
-    sight->fence = v->name->fence;
-    sight->is_over =
-        v->is_damaged ||
-        hf__watch_fires(v->name, v->watch, false, &next_us) != HF__FIRES_NOT;
-    sight->is_news = is_news(v);
-    sight->has_holders_waiters = wants_ticket(v);
+    out->fence = v->name->fence;
+    out->is_over = v->is_damaged || hf__watch_fires(v->name, v->watch, false,
+                                                    &next_us) != HF__FIRES_NOT;
+    out->is_news = is_news(v);
+    out->has_holders_waiters = wants_ticket(v);
     before = ticket_before(v);
     if (before < 0) {
         wait_for_grant(v);
         return;
     }
     /* The first in the queue handles the end of a lease. */
-    sight->wake_lock = v->contenders.all.waiters[before].token;
-    sight->is_ticket = true;
-    sight->is_held = find(&v->name->waiters, &sight->wake_lock)->life != 0;
+    out->wake_lock = v->contenders.all.waiters[before].token;
+    out->is_ticket = true;
+    out->is_held = find(&v->name->waiters, &out->wake_lock)->life != 0;
 }
 
 int hf__wait_view_make(const struct hf__table_name *name,
@@ -177,7 +175,7 @@ int hf__wait_view_make(const struct hf__table_name *name,
 {
     struct view v = {.name = &name->name,
                      .watch = watch,
-                     .sight = ret_view,
+                     .out = ret_view,
                      .is_damaged = is_any_damaged(name)};
     int r;
 

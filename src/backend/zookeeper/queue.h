@@ -80,13 +80,13 @@ enum hf__entry hf__zk_queue_would(const struct hf__zk_queue *,
 int hf__zk_queue_slots(const struct hf__zk_queue *);
 
 /* What a claim that may not enter watches. */
-enum hf__zk_sight {
+enum hf__zk_view {
     HF__ZK_SEE_NODE, /* the claim `who`, until it is gone */
     HF__ZK_SEE_DATA, /* the same, or until it says HOLDS */
     HF__ZK_SEE_ALL   /* the list of all children */
 };
 struct hf__zk_predecessor {
-    enum hf__zk_sight sight;
+    enum hf__zk_view view;
     int who;
 };
 /* What claim i watches, so that each change wakes few of many waiters. The

@@ -151,13 +151,13 @@ static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
         return true;
     }
     ahead = hf__zk_queue_predecessor(queue, position);
-    w->sight = ahead.sight;
+    w->view = ahead.view;
     w->is_next = position == 1;
     if (ahead.who >= 0) {
         memcpy(w->ahead, queue->claims[ahead.who].name,
                strlen(queue->claims[ahead.who].name) + 1);
     }
-    if (ahead.sight == HF__ZK_SEE_DATA) {
+    if (ahead.view == HF__ZK_SEE_DATA) {
         w->look_at = hf__after_ms(hf__now(), look_ms(queue, position));
     }
     return false;
@@ -171,9 +171,9 @@ static bool may_try_apart(struct hf__zk_wait *w,
     enum hf__entry entry = hf__zk_queue_would(queue, w->request.lock_mode);
     const struct hf__zk_claim *first = queue->claims;
 
-    w->sight = HF__ZK_SEE_ALL;
+    w->view = HF__ZK_SEE_ALL;
     if (queue->has_lock) {
-        w->sight = HF__ZK_SEE_NODE;
+        w->view = HF__ZK_SEE_NODE;
         memcpy(w->ahead, HF__ZK_LOCK_NAME, sizeof HF__ZK_LOCK_NAME);
         return false;
     }
@@ -257,7 +257,7 @@ static void sight_of(const struct hf__zk *s, const struct hf__zk_wait *w,
     char folder[HF__ZK_FOLDER_MAX];
 
     folder_of(s, w, folder);
-    if (w->sight == HF__ZK_SEE_ALL) {
+    if (w->view == HF__ZK_SEE_ALL) {
         memcpy(to, folder, strlen(folder) + 1);
     } else {
         hf__zk_child_path(folder, w->ahead, to);
@@ -270,7 +270,7 @@ static void sight_of(const struct hf__zk *s, const struct hf__zk_wait *w,
 static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
                      struct hf__zk_calls *calls, int i)
 {
-    bool is_list = w->sight != HF__ZK_SEE_DATA;
+    bool is_list = w->view != HF__ZK_SEE_DATA;
     char path[HF__ZK_PATH_MAX];
 
     sight_of(s, w, path);
@@ -303,7 +303,7 @@ static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
     w->is_armed = a->rc == ZOK;
     if (hf__zk_is_short(a->rc)) {
         *r = HF_ENOMEM;
-    } else if (w->is_armed && w->sight == HF__ZK_SEE_ALL) {
+    } else if (w->is_armed && w->view == HF__ZK_SEE_ALL) {
         *r = judge(s, w, a);
     } else if (w->is_armed && is_simple && w->request.fence != 0) {
         w->has_fired = (uint64_t)a->stat.czxid != w->request.fence;
@@ -381,7 +381,7 @@ static void fire_next(struct hf__zk *s)
     for (int i = 0; i < p->n_wanted; i++) {
         struct hf__zk_wait *w = p->list[i];
 
-        if (w->is_armed && w->is_next && w->sight == HF__ZK_SEE_NODE &&
+        if (w->is_armed && w->is_next && w->view == HF__ZK_SEE_NODE &&
             hf__zk_watch_has_fired(w->watch)) {
             hf__zk_own_call(hf__zk_common(&s->ref), &w->request.ticket,
                             &w->request.key);

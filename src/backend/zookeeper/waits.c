@@ -66,10 +66,10 @@ static struct hf__zk_wait *find(const struct hf__zk_waits *p,
 {
     char id[HF__ZK_REQUEST_ID_MAX];
     size_t length = write_id(id, request);
-    struct hf__map_link *session = hf__map_find(&p->map, id, length);
+    struct hf__map_link *found = hf__map_find(&p->map, id, length);
 
-    return session == NULL ? NULL
-                           : HF__ELEMENT(session, struct hf__zk_wait, in_map);
+    return found == NULL ? NULL
+                         : HF__ELEMENT(found, struct hf__zk_wait, in_map);
 }
 
 /* HF_OK or HF_ENOMEM. */

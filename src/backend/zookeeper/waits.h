@@ -25,7 +25,7 @@ struct hf__zk_wait {
     char bytes[HF__KEY_MAX];
     struct hf__zk_watch *watch;
     struct hf__zk_watch *own_watch; /* on its own claim; or NULL */
-    enum hf__zk_sight sight;        /* what `watch` is set on */
+    enum hf__zk_view view;          /* what `watch` is set on */
     char ahead[HF__ZK_CHILD_MAX];
     bool is_next; /* only one claim is before it */
     bool is_seen; /* the listing was answered */
