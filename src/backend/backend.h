@@ -172,7 +172,8 @@ struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
-    uint64_t client;   /* random, of all its sessions; set so; 0: none */
+    uint64_t client;   /* random, one for all sessions of a client; 0: none; set
+                          before open() */
     struct hf__server_info server_info; /* filled by open() */
     /* At open(), of earlier sessions; after close(), also of this one. */
     struct hf__stale_session stale_session;

@@ -32,9 +32,9 @@ struct hf__cell_state {
  * A read or a change. As with hf__op the core owns it until cell() returns, and
  * its result begins as HF_EUNAVAIL, becomes HF_EUNKNOWN before the first byte
  * that could apply it leaves, and something better only after the reply or
- * commit: HF_OK · HF_CONFLICT (PUT, DELETE; + state) · HF__AGAIN · a failure,
- * and certainly nothing was done. HF_OK of a change: it was applied, by this
- * try or an earlier one with this token; `state` is as after it.
+ * commit: HF_OK · HF_CONFLICT (PUT, DELETE; + state) · HF__AGAIN or another
+ * failure, and certainly nothing was done. HF_OK of a change: it was applied,
+ * by this try or an earlier one with this token; `state` is as after it.
  */
 struct hf__cell_op {
     enum hf__cell_do what;

@@ -58,9 +58,9 @@ _Static_assert(sizeof(struct hf__owner) ==
  * must know. This bit of hf__backend.caps and the next three are not shown
  * outside. */
 #define HF__CAP_WAIT_ONE (1U << 30)
-/* The store counts a session as a waiter until its next wait(), or until one
- * with n == 0. The store tells it when its turn has come, so it may sleep on
- * when another holder has the name than it saw. */
+/* The store counts a session as the waiter of a watch until a wait() without
+ * it, or with n == 0. The store tells it when its turn has come, so it may
+ * sleep on when another holder has the name than it saw. */
 #define HF__CAP_WAIT_LEAVES (1U << 29)
 /* All waiters are in the queue, whether they asked for `fair` or not. */
 #define HF__CAP_QUEUES (1U << 28)
@@ -116,7 +116,7 @@ struct hf__server_info {
      * caller chooses leases. */
     int64_t lease_us;
     /* Which of several servers answers. Another may not know what this one has
-     * granted: once the id differs, the core asks for all that is held. 0:
+     * granted: once the id differs, the core checks all that is held. 0:
      * there is one only. */
     uint64_t server_id;
 };

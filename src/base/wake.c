@@ -111,8 +111,8 @@ void hf__run_steps(struct hf__parker *p, hf__step_fn step, void *arg)
         if (step(arg, &until)) {
             return;
         }
-        if (until.ns !=
-            0) { /* parking would cost the next wake a system call */
+        /* Without a pause, parking would cost the next wake a system call. */
+        if (until.ns != 0) {
             hf__park(p, seen, until);
         }
     }

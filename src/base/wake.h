@@ -56,8 +56,8 @@ HF_MODULE_API void hf__unpark(struct hf__parker *);
  * NULL if nobody sleeps there. Between the two the parker may be freed. */
 HF_MODULE_API atomic_uint *hf__unpark_begin(struct hf__parker *);
 HF_MODULE_API void hf__unpark_end(atomic_uint *word);
-/* Mark the wait as busy with an operation until it is disengaged. False: it is
- * busy already. Thread: any. */
+/* Mark the thread that sleeps on it as busy: it has one thing to do, and gets
+ * no other until it is disengaged. False: it is busy already. Thread: any. */
 HF_MUST_CHECK bool hf__parker_engage(struct hf__parker *);
 void hf__parker_disengage(struct hf__parker *);
 bool hf__parker_is_engaged(const struct hf__parker *);
@@ -69,7 +69,7 @@ bool hf__parker_is_engaged(const struct hf__parker *);
  *
  * hf__futex_add_shared() adds to one word and wakes up to `count` threads that
  * sleep on `sleepers`, in one step; hf__futex_ring_shared() adds one to a word
- * and wakes those that sleep on the same. Both give how many were woken.
+ * and wakes up to `count` that sleep on it. Both give how many were woken.
  */
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit);
 int hf__futex_add_shared(atomic_uint *word, int by, atomic_uint *sleepers,

@@ -87,8 +87,8 @@ static bool step_peek(struct hf__acquire *a, hf__time *ret_until)
     return go_on(a, HF__ACQUIRE_READY);
 }
 
-/* The claim has ended. Once the lock is held, one mark is enough: any other
- * process that would start the task needs the lock first. */
+/* The claim has ended. Once the lock is held, one mark is enough: whoever
+ * else would start the task needs the lock first. */
 static bool end_claim(struct hf__acquire *a, int r)
 {
     if (r != HF_OK || a->lock->once == NULL) {

@@ -23,12 +23,12 @@ enum hf__acquire_stage {
 };
 
 /* The caller sets client, names, opts, lock, parker, stop and err; all else
- * starts as zero. On an executor's parker, names and opts need to last only
+ * starts as zero. On an executor job's parker, names and opts need to last only
  * until hf__acquire_prepare() returns. On any other parker a step may lead a
  * session, and with several names the claims block. */
 struct hf__acquire {
     struct hf_client *client;
-    const char *const *names; /* as many as the lock has parts */
+    const char *const *names; /* hf_count(lock) of them */
     const hf_acquire_opts *opts;
     struct hf_lock *lock; /* empty; owned by the caller throughout */
     struct hf__parker *parker;

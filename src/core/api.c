@@ -42,7 +42,7 @@ static int read_options(hf_acquire_opts *opts, const hf_acquire_opts *given,
 /* The checked arguments of an acquire. */
 struct wish {
     hf_client *client;
-    const char *const *names; /* as many as the lock has parts */
+    const char *const *names; /* as many as hf_count() of the lock */
     hf_acquire_opts opts;
     /* what opts.label points to if the owner has fields */
     char label[HF_NOTE_MAX + 1];

@@ -118,8 +118,8 @@ static bool is_believed(const struct hf__request *q)
            q->op.kind == HF__OP_HANDOVER || q->op.kind == HF__OP_RAISE;
 }
 
-/* A server's grant counts for nothing once another server is known to have the
- * locks; the claim then asks that one. */
+/* Success on a server counts for nothing once another server is known to have
+ * the locks: it becomes HF_EUNKNOWN, so that the request is repeated there. */
 static void end_executing(struct hf__session *s, int n)
 {
     HF_SCOPED_LOCK(&s->mutex);

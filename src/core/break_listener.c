@@ -8,8 +8,8 @@
 
 #include "src/core/grant.h"
 
-/* How long one call listens; the next one checks that the connection still
- * works. */
+/* How long one call listens; the next one checks that the file or server that
+ * it listens on is still the store's. */
 #define LISTEN_MS 30000
 /* Pause between tries when the store cannot be listened to. */
 #define RETRY_MS 1000

@@ -8,8 +8,8 @@
 
 #include "src/core/query.h"
 
-/* Turn the key of "" into the prefix of the client's cells, as once.h does for
- * marks. */
+/* Move a key from the space of locks to that of cells; the key of "" becomes
+ * the prefix of the client's cells. */
 void hf__cell_space(struct hf__key *key, char *bytes);
 
 /* The change that is asked for; HF__CELL_GET asks for none. */

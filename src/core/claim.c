@@ -242,8 +242,8 @@ static hf__time ask_again_at(const struct hf__claim *c)
     return until;
 }
 
-/* Another process holds the name: wait until that may have changed, or the
- * claim's own time is over. */
+/* The store says that the name is taken: wait until that may have changed, or
+ * the claim's own time is over. */
 static void begin_watching(struct hf__claim *c)
 {
     struct hf__watching *g = &c->watching;

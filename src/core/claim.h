@@ -18,7 +18,7 @@
 enum hf__stage {
     HF__STAGE_TURN,    /* in the queue, or its turn to ask the store */
     HF__STAGE_ATTEMPT, /* an attempt is under way */
-    HF__STAGE_HOLDER,  /* another process holds the name */
+    HF__STAGE_HOLDER,  /* the store says that the name is taken */
     HF__STAGE_PAUSE,   /* the store did not answer */
     HF__STAGE_LEAVING, /* it gave up, but may be about to be handed the lock */
     HF__STAGE_ENDED
@@ -45,7 +45,7 @@ struct hf__claim {
     atomic_int is_called_off; /* see hf__claim_call_off() */
 
     struct hf__parker own_parker;
-    /* own, the cancel object's or an executor job's */
+    /* own, the cancel object's, or one that was set before start() */
     struct hf__parker *parker;
     const atomic_int *stop; /* the cancel object's flag; NULL: none */
     int64_t wait_ms;

@@ -12,8 +12,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A thread that dispatches, on its own stack. The event may be freed meanwhile
- * and another be created at its address, so the serial number identifies it. */
+/* A thread that dispatches; the struct is on its stack. The event may be freed
+ * meanwhile and another be created at its address, so the serial number
+ * identifies it. */
 struct teller {
     struct hf__link link;
     uint64_t serial; /* 0: not in a callback */

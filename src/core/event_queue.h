@@ -29,7 +29,7 @@ struct hf__event_queue {
     uint64_t last_serial;
     int fd;                  /* −1 until hf_fd() asks for it */
     bool is_closed;          /* there will be no more dispatching */
-    struct hf__link tellers; /* threads that are in a callback */
+    struct hf__link tellers; /* threads that dispatch now */
     struct hf__parker told;  /* unparked after each callback */
 };
 
@@ -42,8 +42,9 @@ void hf__event_queue_post(struct hf__event_queue *, struct hf__event *);
  * until that returns. True if it was posted and its callback will not be
  * called. Thread: any. Blocks: while another thread is in the callback. */
 bool hf__event_queue_retract(struct hf__event_queue *, struct hf__event *);
-/* Call the callbacks of what has been posted so far, including what these
- * callbacks dispatch themselves. Returns how many. Thread: user. */
+/* Call the callbacks of as many events as are posted now, in order. Returns how
+ * many; those that a callback dispatches itself are not among them. Thread:
+ * user. */
 int hf__event_queue_dispatch(struct hf__event_queue *);
 /* Drop what is posted from now on. Thread: user. */
 void hf__event_queue_close(struct hf__event_queue *);

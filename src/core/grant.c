@@ -459,7 +459,7 @@ static void fire(struct hf__timer_task *timer_task, hf__time now)
     if (hf__grant_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_check_due = atomic_exchange(&h->is_check_due, false);
-        /* asks where it was acquired */
+        /* before this tick, so perhaps on the server that had the locks */
         bool is_asking = h->pending != HF__PENDING_NONE;
         bool renews = hf__before(h->fsm.renew_at, h->fsm.deadline);
 

@@ -2,7 +2,7 @@
 /*
  * hf_inspect(), hf_break(), hf_lock_fds() and the getters of a snapshot. This
  * file decides how the store's record is shown to people, and tells the old
- * holder of a break if it is a client of this process; query.c asks the store.
+ * holder of a break if it is the same client; query.c asks the store.
  * The getters run on any thread and ask no store; the others run on users'
  * threads.
  */

@@ -2,7 +2,7 @@
 /*
  * Acquires several names. A round tries all missing names in one batch. It
  * keeps those that come, in the order of the stored keys, before the first one
- * that another client has, and gives the rest back. That one name is then
+ * that it did not get, and gives the rest back. That one name is then
  * waited for like any other (claim.c), while the timer thread renews what is
  * kept, and the next round tries the names after it. The kept names only grow
  * in number, so this ends; if one of them is lost meanwhile, it starts again

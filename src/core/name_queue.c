@@ -91,9 +91,10 @@ static bool is_prompt(const struct hf__claim *c)
     return is_first(c) && !hf__parker_is_engaged(c->parker);
 }
 
-/* Asked while no attempt is unsettled. Claims ask in the order in which they
- * began to wait; otherwise one that asks in a loop would starve those before
- * it. */
+/* No earlier claim would ask at once. Called while no attempt is unsettled.
+ * Claims ask in the order in which they came for a turn, and queue for it anew
+ * after each attempt; otherwise one that asks in a loop would starve those
+ * before it. */
 static bool is_its_turn(const struct hf__claim *own)
 {
     HF__LIST_EACH (link, &own->queue->askers) {

@@ -18,7 +18,7 @@ struct hf__claim;
 /* How a claim takes part in its queue; under the client's mutex. */
 enum hf__waiter_state {
     HF__WAITER_OUT,          /* not in the queue */
-    HF__WAITER_UNQUEUED,     /* beside the queue: asks the store out of turn */
+    HF__WAITER_UNQUEUED,     /* beside the queue: asks without being first */
     HF__WAITER_QUEUED,       /* in the queue; asks the store when it is first */
     HF__WAITER_HANDING_OVER, /* the holder is handing it the lock */
     HF__WAITER_HANDED_OVER   /* it was handed the lock; see granted_… */
@@ -54,7 +54,7 @@ struct hf__name_queue {
     struct hf__link owned;    /* grants with locks that are not released */
     int unsettled;            /* number of attempts without a known outcome */
     int last_result;          /* of the last attempt or its cleanup */
-    int handovers; /* in a row, without other processes getting a chance */
+    int handovers; /* in a row, without other clients getting a chance */
     hf__time handed_since; /* when the first of these began */
     char key[];
 };

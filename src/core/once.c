@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Marks of starts, made of operations that every store has: a detached acquire
- * with the shortest lease and a long min_hold sets one, and a release that
+ * with the shortest lease and a long min_hold_ms sets one, and a release that
  * reopens the name removes it. Both are idempotent by token, so a request whose
  * answer was lost is repeated. Runs in steps, on users' threads or the
  * executor's.

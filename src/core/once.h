@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The mark that a task was started (once_ms): a record in a key space of its
- * own. It is acquired with a min_hold as long as the start counts, and then
+ * own. It is acquired with a min_hold_ms as long as the start counts, and then
  * left alone; only its token opens it again. Only the lock's holder sets a
  * mark. Thread: user. Blocks: checking, marking and undoing up to io_timeout
  * each, marking up to twice that if it fails.
@@ -26,7 +26,7 @@ HF_MUST_CHECK int hf__once_new(struct hf_client *, const char *name,
                                struct hf__once **ret_once, hf_error *err);
 enum hf__once_do {
     HF__ONCE_PEEK, /* HF_OK: not started; HF_CONFLICT: started; or a failure */
-    HF__ONCE_MARK, /* the same, and HF_OK marks it; a failure does not */
+    HF__ONCE_MARK, /* the same; HF_OK marks it, HF_EUNKNOWN may have */
     HF__ONCE_UNDO  /* remove the mark; HF_OK also if there is none */
 };
 

@@ -40,7 +40,7 @@ struct hf__settings {
     uint64_t mark; /* tells stores which sessions belong to one client */
     int64_t io_timeout_ms;
     int64_t connect_timeout_ms;
-    int wait_connections; /* the most, for stores that wait for one name each */
+    int wait_connections; /* the most watchers, see HF__CAP_WAIT_ONE */
     struct hf__log log;
     /* Called when a session has opened on another server than before, by the
      * thread that opened it, without locks. */
@@ -90,8 +90,8 @@ enum hf__lead {
     HF__LEAD_CHOSEN, /* the caller of `chosen`, which is queued, shall lead */
     HF__LEAD_RUNNER, /* the runner was woken; a caller may lead first */
     /* the caller of `chosen` has no time to lead, or never leads: at its
-     * next step it wakes the runner, so that requests begun meanwhile share
-     * the batch */
+     * next step it has another caller or the runner lead, so that requests
+     * begun meanwhile share the batch */
     HF__LEAD_BEGUN
 };
 

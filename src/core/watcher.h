@@ -85,7 +85,7 @@ HF_MUST_CHECK bool hf__watchers_join(struct hf__watchers *,
                                      struct hf__watching *);
 /* The claim does not come back; harmless if it has no watcher. */
 void hf__watchers_leave(struct hf__watchers *, struct hf__watching *);
-/* The server has moved: each watcher reconnects. */
+/* The locks are on another server: each watcher reconnects. */
 void hf__watchers_move(struct hf__watchers *);
 /* End the threads; fires the remaining watches. */
 void hf__watchers_close(struct hf__watchers *);
