@@ -76,9 +76,10 @@ enum hf__op_kind {
                         lease and gives the same fence (after the lease ran
                         out it may be a higher one).
                         Beside others, and in the queue: see compatibility.h.
-                        OK (+ fence, slot) · BUSY (+ record, is_queued; also a
-                        new token, not unanswered, to go on with: what the old
-                        one has, or gets yet, the store gives back) · EINVAL
+                        OK (+ fence, slot) · BUSY (+ record, is_queued; it may
+                        set another token to go on with and is_unanswered to
+                        false: then the store itself gives back what the first
+                        token has or may yet get) · EINVAL
                         (another number of slots; RENEW: too long a lease) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
     HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,

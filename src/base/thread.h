@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes and threads; the only file that says pthread_. A mutex that can't
- * be locked is a bug, not an outcome, so the calls return nothing.
+ * Mutexes and threads; but for fork.c no other file of the library calls
+ * pthread_ functions. A mutex that can't be locked is a bug, not an outcome, so
+ * the calls return nothing.
  */
 #ifndef HF_BASE_THREAD_H
 #define HF_BASE_THREAD_H

@@ -28,7 +28,7 @@
 #define SOON_MS 20
 /* Ask again this long after the holder's lease should have ended. */
 #define EXPIRY_SLACK_NS (1 * HF__MS)
-/* A reply that takes more than this fraction of io_timeout is late. */
+/* A reply that takes longer than io_timeout / LATE_PART is late. */
 #define LATE_PART 4
 /* Pause between attempts at a store that cannot notify waiters. */
 #define POLL_LOW_MS  20

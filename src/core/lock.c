@@ -401,7 +401,7 @@ int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     if (fn == NULL) {
         return HF_OK;
     }
-    /* Before the first check of is_over: a release meanwhile cancels it. */
+    /* Before add_lost_callback() looks: a release in between cancels it. */
     atomic_store(&lock->is_asked, true);
     atomic_store(&lock->has_lost_callback, false);
     lock->event.tell = tell_loss;

@@ -27,7 +27,7 @@ struct hf_lock {
     struct hf__listener listener; /* of a part: wakes waiters of the whole */
 
     /* The callback of hf_on_lost(); under the grant's mutex. */
-    atomic_bool is_asked; /* it has ever been set */
+    atomic_bool is_asked; /* it was set at least once */
     atomic_bool has_lost_callback;
     hf_lost_fn lost_fn;
     void *lost_arg;

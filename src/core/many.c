@@ -2,11 +2,11 @@
 /*
  * Acquires several names. A round tries all missing names in one batch. It
  * keeps those that come, in the order of the stored keys, before the first one
- * that it did not get, and gives the rest back. That one name is then
- * waited for like any other (claim.c), while the timer thread renews what is
- * kept, and the next round tries the names after it. The kept names only grow
- * in number, so this ends; if one of them is lost meanwhile, it starts again
- * from the beginning. Runs on the caller's thread.
+ * that it did not get, and gives the rest back. That one name is then waited
+ * for like any other (claim.c), while the timer thread has what is kept
+ * renewed, and the next round tries the names after it. The kept names only
+ * grow in number, so this ends; if one of them is lost meanwhile, it starts
+ * again from the beginning. Runs on the caller's thread.
  */
 #include "src/core/many.h"
 

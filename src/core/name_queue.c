@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* The most hand-overs in a row before the lock is really released, so that
- * waiters in other processes get their chance. */
+ * waiters of other clients get their chance. */
 #define HANDOVERS_MAX 8
 
 static struct hf__name_queue *find(struct hf_client *client,
@@ -75,8 +75,8 @@ static void wake_first(struct hf__name_queue *p)
 
 /* ---- which claim may ask */
 
-/* No other claim or grant of this client is in its way, except an attempt under
- * way. */
+/* The claim is unqueued, or the first in the queue while this client has no
+ * exclusive grant: then only an attempt under way can be in its way. */
 static bool is_first(const struct hf__claim *c)
 {
     return c->waiter_state == HF__WAITER_UNQUEUED ||

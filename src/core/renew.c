@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Renewing by hand, and the renewal that unties a grant from its process.
- * Renewals that fall due are sent by the timer thread; grant.c runs the pending
+ * The timer thread begins renewals that fall due; grant.c runs the pending
  * operations. Called by users' threads.
  */
 #include "src/core/grant.h"

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* HF__AGAIN is retried this often before it counts as no answer. */
+/* HF__AGAIN is retried this often before the request fails (HF_EUNAVAIL). */
 #define AGAIN_MAX      20
 #define AGAIN_PAUSE_MS 2
 /* A batch may take io_timeout, so a caller leads only while its own limit is
