@@ -73,7 +73,8 @@ struct hf__wake_view {
     size_t at; /* offset of the table in the words */
     /* HF__GOES_FIRST once a waiter of this process was woken: it may acquire
      * within the grace that others must let pass. HF__WENT_FIRST once it tries
-     * to: the grace ends with its grant. */
+     * to, or an acquire of this process met a grace: its grant ends the grace.
+     */
     atomic_uchar passes[HF__WAKE_CHANNELS];
 };
 

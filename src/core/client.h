@@ -40,7 +40,7 @@ struct hf_client {
     char host[HF__HOST_SIZE];
     struct hf__session *main; /* n_main sessions; a name always uses the same */
     int n_main;
-    /* For renewals and give-backs; only its runner leads it. */
+    /* For renewals and give-backs of grants; only its runner leads it. */
     struct hf__session renew;
     struct hf__timer_thread timer_thread;
     struct hf__break_listener break_listener;
