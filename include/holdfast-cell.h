@@ -28,7 +28,7 @@
  * Versions are numbers below 2^53 that only rise, cell by cell, also when a
  * cell is deleted and created again: one version never has two values. (After
  * hf_gc() has removed a deleted cell they rise by the wall clock, as fences
- * do.) Compare them for equality only. Needs HF_CAP_CELLS; else each call is
+ * do.) Compare them, and nothing else. Needs HF_CAP_CELLS; else each call is
  * HF_ENOTSUP.
  *
  * Lost answers: a get, put or delete without an answer is sent again, until
@@ -104,7 +104,7 @@ typedef int (*hf_cell_fn)(void *arg, char *value, size_t *length);
 
 typedef struct hf_cell_opts {
     size_t size;           /* sizeof(hf_cell_opts) */
-    int64_t wait_ms;       /* how long to retry conflicts, HF_FOREVER */
+    int64_t wait_ms;       /* how long to wait and retry, HF_FOREVER */
     hf_cancel *cancel;     /* ends the wait; NULL: none */
     uint64_t *ret_version; /* with HF_OK the new version; NULL: nowhere */
 } hf_cell_opts;
@@ -114,8 +114,8 @@ typedef struct hf_cell_opts {
     }
 
 /*
- * Read, compute, and replace what was read, until no other client changes the
- * cell in between. It begins without a lock, which is fastest while conflicts
+ * Read, compute, and replace what was read, until nobody else changes the cell
+ * in between. It begins without a lock, which is fastest while conflicts
  * are rare. After four failed tries, or at once while more than a fifth of this
  * client's last tries for that cell failed, it first acquires a lock called
  * "cell:" and the key, so that updates run one after the other. It stops

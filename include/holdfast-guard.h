@@ -24,11 +24,11 @@ extern "C" {
 #endif
 
 /*
- * Replace the contents of the file at `path` by `length` bytes, unless a higher
- * fence has written it. This is atomic: readers, who need only the path, find
- * the old bytes or the new ones, also after a power failure. A new file gets
- * the permissions of the old one (and its owner, if the caller may set it). The
- * same fence may write again.
+ * Replace the contents of the file at `path` by `length` bytes, unless a writer
+ * with a higher fence came before. This is atomic: readers, who need only the
+ * path, find the old bytes or the new ones, also after a power failure. A new
+ * file gets the permissions of the old one (and its owner and group, as far as
+ * the caller may set them). The same fence may write again.
  *
  * PATH.fence beside it has the highest fence so far, and PATH.new exists during
  * a write. Whoever may write the folder is trusted, and may write PATH.fence,

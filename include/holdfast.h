@@ -104,7 +104,7 @@ typedef struct hf_error {
         sizeof(hf_error), 0, 0, "", ""                                         \
     }
 
-/* How far apart two programs may be to exclude each other. */
+/* How far apart two programs may be and still exclude each other. */
 typedef enum hf_reach {
     HF_REACH_PROCESS = 0, /* this process */
     HF_REACH_USER = 1,    /* this user on this host */
@@ -263,7 +263,7 @@ typedef struct hf_acquire_opts {
  * Writes a label of the caller by `format` (NULL: HF_OWNER_CLASSIC): %h host,
  * %i its address, %n node, %p process id, %t thread id, %T thread name, %e ms
  * since 1970, %% a percent sign; docs/reference.md. hf_acquire_opts.owner is
- * filled in so, at each acquire. Gives: HF_OK and UTF-8 with NUL in buf;
+ * filled in likewise, at each acquire. Gives: HF_OK and UTF-8 with NUL in buf;
  * HF_EINVAL (another letter, more than size - 1 bytes, no UTF-8) and "".
  */
 #define HF_OWNER_CLASSIC "%i-%n-%t-%T-%e"
@@ -286,12 +286,12 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
  * requests reached the store, also across processes. No request, fair or not,
  * goes before those in the queue; a waiter that gave up, died or was stopped
  * for a second (HF_CAP_SESSION: once its session is over) is passed over.
- * shared: excludes exclusive grants and slots alone; a waiting exclusive claim
- * comes before later shared ones. slots: so many grants at once, HF_EINVAL
- * while others hold it with another number; a waiting exclusive claim comes
- * before later ones; each holder has the lowest free slot, hf_slot(). Stores
- * without these give HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED, HF_CAP_SLOTS;
- * HF_CAP_KEEP for min_hold_ms, once_ms.
+ * shared: excludes only exclusive grants and slots; a waiting exclusive claim
+ * comes before later shared ones. slots: up to that many grants at once,
+ * HF_EINVAL while others hold it with another number; a waiting exclusive claim
+ * comes before later ones; each holder has the lowest free slot, hf_slot().
+ * Stores without these give HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED,
+ * HF_CAP_SLOTS; HF_CAP_KEEP for min_hold_ms, once_ms.
  *
  * once_ms: the grant counts as a start. The store marks it, by its clock; the
  * mark outlives release, crash, takeover and break; hf_once_undo() deletes it.
@@ -428,7 +428,7 @@ HF_API const char *hf_name(const hf_lock *lock);
 HF_API int hf_slot(const hf_lock *lock);
 /* How many names the lock has: 1, or those of hf_acquire_many(). */
 HF_API int hf_count(const hf_lock *lock);
-/* The i-th name as given, from 0, and its fence; "" and 0 past the last. */
+/* The i-th name as given, from 0, and its fence; "" and 0 if there is none. */
 HF_API const char *hf_name_at(const hf_lock *lock, int i);
 HF_API uint64_t hf_fence_at(const hf_lock *lock, int i);
 HF_API hf_reason hf_lost_reason(const hf_lock *lock);
@@ -564,9 +564,9 @@ HF_API int hf_info_slot(const hf_info *info);   /* -1: none */
 
 /*
  * All holders of the lock, and all waiters in its queue in their order (`fair`
- * ones, and those behind shared grants or slots of another mode; other waiters
- * are not known). From hf_inspect() only: hf_list() shows one grant at a time.
- * The getters above tell of the holder whose lease ends first.
+ * ones, and those that wait for another mode behind shared grants or slots;
+ * others are not known). From hf_inspect() only: hf_list() shows one grant at a
+ * time. The getters above tell of the holder whose lease ends first.
  */
 HF_API int hf_info_holders(const hf_info *info); /* how many; -1: unknown */
 HF_API int hf_info_waiters(const hf_info *info); /* how many; -1: unknown */
@@ -644,7 +644,7 @@ typedef struct hf_stats_info {
     uint64_t taken_over;   /* acquired where nobody gave back the last grant;
                               never known on ZooKeeper and Redlock */
     uint64_t cell_writes;  /* cells put, updated and deleted */
-    uint64_t cell_conflicts; /* tries of these that met another client's */
+    uint64_t cell_conflicts; /* tries of these that met another change */
     uint64_t cell_locked;    /* updates that took the cell's lock */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \

@@ -34,7 +34,7 @@ struct hf__zk_answer {
     int rc;           /* ZOK, ZNONODE, …, or HF__ZK_PENDING */
     bool was_sent;    /* a change may have been applied, unless rc tells:
                          hf__zk_is_unknown() */
-    int part;         /* of several parts, the one of rc, from 0 */
+    int part;         /* of a pair or guarded change: rc's part, from 0 */
     struct Stat stat; /* create, exists, get, set, children: ZOK */
     char *text; /* create: the path as the server has it; get: the data, with a
                    NUL behind it; only with ZOK, else NULL */
@@ -79,9 +79,9 @@ void hf__zk_delete_pair(struct hf__zk_calls *, int i,
 /*
  * A change that is made only if the folder still has the version
  * folder_version, so was not written to since. Part 0 is about the folder. The
- * change makes a node, or writes to it if it has `version`: then the answer's
- * stat has its mzxid. Or it deletes the node, if it has `version`, and writes
- * to the folder.
+ * change makes a node, or writes to it if it has `version`; either way the
+ * answer's stat has the node's mzxid. Or it deletes the node, if it has
+ * `version`, and writes to the folder.
  */
 struct hf__zk_change {
     const char *folder;

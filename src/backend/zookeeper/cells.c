@@ -46,8 +46,7 @@ struct asking {
     bool is_proven; /* the next look sends a write before it reads */
     bool has_folder;
     struct hf__cell_state now;
-    struct hf__zk_change
-        change; /* the change to make, with the versions read */
+    struct hf__zk_change change; /* to be made, with the versions read */
     char folder[HF__ZK_FOLDER_MAX];
     char path[HF__ZK_FOLDER_MAX];
 };

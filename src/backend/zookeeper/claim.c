@@ -16,7 +16,7 @@
 
 /* ---- the folder of a name, and those above it, from above to below */
 
-/* Is that rc, of a folder's creation, no reason to fail? */
+/* May the acquire go on after this rc of a folder's creation? */
 static bool is_fine(int rc)
 {
     return rc == ZOK || rc == ZNODEEXISTS || rc == ZNONODE ||

@@ -95,8 +95,8 @@ hf__time hf__zk_provable_from(struct hf__zk_ref *f, hf__time from,
         return HF__NEVER;
     }
     if (!hf__before(session->evidence.direct, since)) {
-        return session->evidence
-            .connected_at; /* the leader itself heard of us then */
+        /* By then the leader itself had heard of us. */
+        return session->evidence.connected_at;
     }
     return hf__is_never(first) ? first
                                : hf__after_ns(first, t_ns / RELAYED_PER_T);
@@ -225,9 +225,9 @@ hf__time hf__zk_mind_handshake(struct hf__zk_session *session)
     hf__time now = hf__now();
     int64_t t_ns = (int64_t)atomic_load(&session->timeout_ms) * HF__MS;
     int64_t patience_ns = t_ns / UNHEARD_PER_T;
+    /* Once it was let in, its addresses no longer change. */
     bool is_ours =
-        session->was_let_in && /* then its addresses no longer change */
-        atomic_load(&session->state) == HF__ZK_AWAY;
+        session->was_let_in && atomic_load(&session->state) == HF__ZK_AWAY;
     hf__time away_since = session->away_since;
     hf__time due =
         hf__later(session->look_at, hf__after_ns(away_since, patience_ns));

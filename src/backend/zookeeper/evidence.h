@@ -20,7 +20,7 @@ enum { HF__ZK_EXCHANGES = 64 };
 
 /* The evidence that proves a lease, see evidence.c. */
 struct hf__zk_evidence {
-    struct hf__zk_exchange exchanges[HF__ZK_EXCHANGES]; /* a ring */
+    struct hf__zk_exchange exchanges[HF__ZK_EXCHANGES]; /* the last of n */
     unsigned n;
     hf__time newest; /* when the newest was sent, on any connection */
     hf__time direct; /* the leader heard of the session after this */

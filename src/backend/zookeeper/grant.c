@@ -21,8 +21,8 @@ void hf__zk_note_name(struct hf__zk_task *t, const char *name)
 {
     size_t length = strlen(name);
 
-    HF_ASSERT(length <
-              sizeof t->own.name); /* we wrote all of it but the sequence */
+    /* We wrote all of the name but the sequence. */
+    HF_ASSERT(length < sizeof t->own.name);
     memcpy(t->own.name, name, length + 1);
     t->own.stage = HF__ZK_CREATED;
     hf__zk_remember(t);
@@ -226,8 +226,8 @@ static void take_turn(struct hf__zk_task *t)
     }
     hf__zk_forget(t);
     if (rc == ZNOTEMPTY && t->queue.n_foreign + t->queue.n_markers == 0) {
-        hf__zk_list_and_tell(
-            t); /* another exhausted claim is leaving as well */
+        /* Another exhausted claim is leaving as well. */
+        hf__zk_list_and_tell(t);
     } else if (rc == ZNOTEMPTY) {
         tell_exhausted(t);
     } else {

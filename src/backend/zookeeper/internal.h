@@ -33,12 +33,12 @@ struct hf__zk_session {
     int n_refs;                  /* also by the registry's */
 
     struct hf__mutex mutex; /* guards what follows */
-    zhandle_t *handle;      /* NULL: not made, or given up */
+    zhandle_t *handle;      /* NULL: not made, or given up; kept once let in */
     struct hf__link refs;
     struct hf__link calls;   /* all that were not freed yet */
     struct hf__link watches; /* all that were not freed yet */
     size_t watched;          /* of the room that watch.h tells of, in bytes */
-    bool is_known;           /* our credentials are accepted, or not needed */
+    bool is_known;           /* credentials, if any, go before requests */
     bool was_let_in; /* it was connected: references may use its handle */
     hf__time away_since;
     hf__time look_at;    /* when to look for a hanging handshake again */
@@ -149,7 +149,7 @@ struct hf__zk_slot {
     struct hf__zk_calls *calls;
     struct hf__zk_watch *watch; /* the watch that it sets; or NULL */
     hf__time sent;
-    zoo_op_result_t results[HF__ZK_TOGETHER]; /* the library's */
+    zoo_op_result_t results[HF__ZK_TOGETHER]; /* the library's until answered */
     enum hf__zk_stage stage;
 };
 

@@ -26,8 +26,8 @@ struct hf__zk_own {
     struct hf__lock_mode lock_mode;
     uint64_t fence;                   /* of GRANTED */
     int slot;                         /* its slot; −1: none */
-    char slot_name[HF__ZK_CHILD_MAX]; /* the slot's child, or the marker; or ""
-                                       */
+    char slot_name[HF__ZK_CHILD_MAX]; /* its slot's child, or its marker; or
+                                         "" */
     bool is_slot_unanswered; /* a slot's child of unknown name may exist */
     bool is_leaving;         /* a delete of it was sent; it may be gone */
     bool has_checked_acl;    /* only our user may change its folder */

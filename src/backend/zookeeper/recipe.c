@@ -525,8 +525,8 @@ static void take_pair(struct hf__zk_task *t, int i)
 
     hf__zk_note_name(t, HF__ZK_LOCK_NAME);
     if (a->rc == ZNONODE) {
-        leave_and_start_anew(
-            t); /* somebody has broken the lock, or deleted the marker */
+        /* Somebody has broken the lock, or deleted the marker. */
+        leave_and_start_anew(t);
     } else if (a->rc != ZOK) {
         hf__zk_fail_at(t, i + 1, t->own.slot_name);
     } else if (hf__zk_see(t, i + 2)) {

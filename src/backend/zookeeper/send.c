@@ -203,7 +203,7 @@ void hf__zk_watch_drop(struct hf__zk_watch *watch)
     unref(watch);
 }
 
-/* That request was answered: the watch is set now, or is not. */
+/* The request that sets the watch was answered: it is set now, or is not. */
 static void watch_answered(struct hf__zk_watch *watch, bool is_set)
 {
     struct hf__zk_session *session = watch->session;

@@ -2,7 +2,8 @@
 /*
  * Who shares a ZooKeeper session, how long it lives, and what is freed at its
  * end. start.c makes the library's handle, stop.c closes it, state.c has its
- * state meanwhile, request.c sends. Called by the references' threads.
+ * state meanwhile, request.c and send.c send. Called by the references'
+ * threads.
  */
 #include "src/backend/zookeeper/session.h"
 
@@ -24,8 +25,7 @@
 static struct {
     struct hf__mutex mutex;
     struct hf__link sessions;
-    unsigned
-        generation; /* of the process whose sessions they are; 0: none yet */
+    unsigned generation; /* of the process that has them; 0: none yet */
 } registry = {.mutex = HF__MUTEX_INIT};
 
 /* A fork() here would leave the registry locked in the child for ever. Sessions

@@ -75,8 +75,8 @@ HF_MUST_CHECK int hf__zk_ref_open(struct hf__zk_ref *, struct hf__head *,
 /* Close the reference; the last one ends the session. Takes a closed one. If
  * the server is silent, this may take up to half of io_timeout, and the session
  * is left to time out; if the server falls silent after its last answer, 1.5 s
- * more. A session that is kept may take a tenth of a second, two if a handshake
- * hangs. */
+ * more. If the session is kept, this may take a tenth of a second, two tenths
+ * if a handshake hangs. */
 void hf__zk_ref_close(struct hf__zk_ref *);
 /* Thread: any; async-signal-safe. */
 void hf__zk_ref_wake(struct hf__zk_ref *);

@@ -67,7 +67,7 @@ void hf__zk_made(struct hf__zk_session *session, zhandle_t *handle)
 {
     HF_SCOPED_LOCK(&session->mutex);
     if (session->handle == NULL) {
-        session->handle = handle; /* set once: it is read without the mutex */
+        session->handle = handle; /* once let in, read without mutex */
     }
 }
 
@@ -143,9 +143,9 @@ void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
         hf__zk_note_connected(session);
         note_server(session, handle);
         next = now_ms < before_ms ? HF__ZK_SHORTENED : next;
+        /* A handshake with the password may have been under way. */
         if (atomic_load(&session->is_abandoned)) {
-            hf__zk_cut(
-                session); /* a handshake with the password was under way */
+            hf__zk_cut(session);
         }
     }
     HF_SCOPED_LOCK(&session->mutex);
@@ -153,7 +153,7 @@ void hf__zk_on_session_event(struct hf__zk_session *session, zhandle_t *handle,
         return;
     }
     if (session->handle == NULL) {
-        session->handle = handle; /* set once: it is read without the mutex */
+        session->handle = handle; /* once let in, read without mutex */
     }
     session->was_let_in = session->was_let_in || is_in;
     move(session, next);

@@ -56,8 +56,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     }
     (void)hf__zk_name_path(s->url.chroot, &w->request.key, folder);
     hf__zk_child_path(folder, own.name, path);
-    hf__zk_watch_drop(
-        w->own_watch); /* a watch that has fired keeps saying so */
+    /* A watch that has fired keeps saying so. */
+    hf__zk_watch_drop(w->own_watch);
     w->own_watch = hf__zk_watch_size(path) <= hf__zk_watch_spare(&s->ref)
                        ? hf__zk_watch_new(&s->ref)
                        : NULL;
@@ -109,8 +109,8 @@ static int watch_positions(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
 
 /* ---- looking */
 
-/* Was the claim let in, and for slots, is one free? A gone claim may have left
- * its slot behind. */
+/* Was the claim let in, and for slots, has it one, or is one free? A gone claim
+ * may have left its slot behind. */
 static bool can_enter(const struct hf__zk_queue *queue, int position,
                       const struct hf__zk_own *own)
 {

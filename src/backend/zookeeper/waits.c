@@ -175,8 +175,8 @@ void hf__zk_waits_tell(const struct hf__zk_waits *p,
         struct hf__zk_wait *w = find(p, requests[i]);
 
         requests[i]->has_fired = w != NULL && w->has_fired;
-        if (requests[i]
-                ->has_fired) { /* a waiter that enters needs it no more */
+        /* A waiter that enters no longer needs the watch on its own claim. */
+        if (requests[i]->has_fired) {
             hf__zk_watch_drop(w->own_watch);
             w->own_watch = NULL;
         }

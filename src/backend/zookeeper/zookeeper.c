@@ -170,11 +170,11 @@ int hf__zk_url_read(const struct hf__url *url, struct hf__zk_url *parts,
  * proven; it is asked less often, only to notice silence.
  */
 
-#define SOON_PER_T                                                             \
-    16 /* proof that is due by then is waited for; else the connection is cut  \
-        */
-#define LATE_PART                                                              \
-    4 /* a lease may count from this part of it earlier, at most */
+/* Proof that is due within this part of T is waited for; for later proof the
+ * connection is cut. */
+#define SOON_PER_T 16
+/* A lease may count from before the write, by at most this part of itself. */
+#define LATE_PART 4
 
 static bool has_lease(const struct hf__op *op)
 {
@@ -311,8 +311,8 @@ int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
     }
     bool is_believed = hf__zk_is_over(&s->ref, err) == HF_OK &&
                        is_proven(s, ops, n, deadline, err);
-    /* If the session ended meanwhile, the server that ended it may have made
-     * all evidence too old. */
+    /* If the session ended meanwhile, what ended it, as a shorter timeout, may
+     * have made all evidence too old. */
     int r = hf__zk_is_over(&s->ref, err);
 
     for (int i = 0; i < n && (r != HF_OK || !is_believed); i++) {
