@@ -290,7 +290,8 @@ void hf__zk_end_grants(struct hf__zk *s, struct hf__op *ops[], int n)
 
         if (op->kind == HF__OP_RELEASE ||
             (op->kind == HF__OP_ACQUIRE && op->result != HF_OK)) {
-            (void)end_grant(s, op); /* the caller was not told of this grant */
+            (void)end_grant(s, op); /* nobody was told of the grant, or it was
+                                       to be released */
         } else if (hf__zk_is_renewal(op) && op->result != HF_OK &&
                    op->result != HF_LOST && end_grant(s, op)) {
             op->result = HF_LOST;

@@ -29,7 +29,7 @@ struct hf__zk_own {
     char slot_name[HF__ZK_CHILD_MAX]; /* its slot's child, or its marker; or
                                          "" */
     bool is_slot_unanswered; /* a slot's child of unknown name may exist */
-    bool is_leaving;         /* a delete of it was sent; it may be gone */
+    bool is_leaving;         /* we delete it, or its session is over */
     bool has_checked_acl;    /* only our user may change its folder */
     bool is_called;          /* of QUEUED: it may enter, as it seems */
     hf__time since;          /* when it became GRANTED */

@@ -101,8 +101,8 @@ static void wait_or_leave(struct hf__zk_task *t);
 
 /* A slot is deleted before its claim. So if none is free, a claim was deleted
  * by somebody else, and its session, which still has to notice, has left its
- * slot. Our claim then says that it has entered, so that the next one in the
- * queue looks. */
+ * slot: then we wait. With the slot that it takes, our claim writes that it has
+ * entered, so that the next one in the queue looks. */
 static void choose_slot(struct hf__zk_task *t)
 {
     t->slot = hf__zk_queue_free_slot(&t->queue, t->position);

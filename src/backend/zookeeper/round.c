@@ -336,8 +336,8 @@ static bool prepare(struct hf__zk_task *t, struct hf__zk *s, struct hf__op *op)
     return true;
 }
 
-/* The first renewal of a grant sends the write that shows for all that the
- * session lives. */
+/* The first renewal of the batch, of a grant that we know, sends the write that
+ * shows for all that the session lives. */
 static void begin_with(struct hf__zk_task *t, hf__zk_begin_fn *begin,
                        const struct hf__zk_task **proof)
 {

@@ -19,7 +19,7 @@ void hf__zk_break(struct hf__zk_task *);
 void hf__zk_release(struct hf__zk_task *);
 /* The claim was made, and has that name. */
 void hf__zk_note_name(struct hf__zk_task *, const char *name);
-/* The same of the slot's child, or the marker's. */
+/* The same of the slot's child. */
 void hf__zk_note_slot(struct hf__zk_task *, const char *name);
 /* The operation is granted with that fence; finish it. */
 void hf__zk_granted(struct hf__zk_task *, uint64_t fence);
