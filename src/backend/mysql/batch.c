@@ -26,7 +26,8 @@ struct plan {
 
 /* ---- which operations go into one statement */
 
-/* Does the operation allow that its name has one holder at most? */
+/* Is it for the fast path, as far as the operation tells? The row must show
+ * that the name has one holder at most. */
 static bool is_fast(const struct hf__op *op)
 {
     switch (op->kind) {

@@ -3,9 +3,9 @@
  * This file writes to the tables what a decision marked in a name. A change is
  * a transaction that goes out as one packet, and does nothing unless the name's
  * record is as the change needs it. The grant's wake lock is taken before the
- * row says who holds the lock, and dropped after the row was freed. Expired
- * rows are named one by one in the statements, so that a row whose lease was
- * renewed meanwhile stays. Called by the session's thread.
+ * row says who holds the lock, and dropped after the row was freed. Rows to
+ * delete are listed one by one: a condition on the clock could select others by
+ * the time the statement runs. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 
@@ -94,8 +94,8 @@ void hf__mysql_wake_lock_begin_packet(struct hf__mysql *s, int *ret_replies)
         hf__text_add(&s->sql, ";");
         *ret_replies = 1;
     }
-    hf__text_clear(&s->stale); /* if it broke, the session ends, and the locks
-                                  with it */
+    hf__text_clear(&s->stale); /* if it broke for lack of memory, these locks
+                                  stay until the session ends */
     *ret_replies += hf__pair_guard(s);
 }
 

@@ -94,7 +94,8 @@ static enum hf__handshake read_payload(const unsigned char *payload, size_t n,
                                                  : HF__HANDSHAKE_PLAIN;
 }
 
-/* `n` bytes have arrived; the packet is HEAD and `length` bytes long. */
+/* `n` bytes have arrived, perhaps more than the packet's: that is HEAD and
+ * `length` bytes long. */
 static enum hf__handshake await_end(enum hf__handshake found, size_t n,
                                     size_t length)
 {
@@ -280,7 +281,7 @@ static void shorten_waits(int fd)
     }
 }
 
-/* Bytes that came before TLS and are not read yet; they may have come after we
+/* Have bytes come before TLS that are not read yet? They may have come after we
  * examined the greeting. */
 static bool has_left(const MYSQL *handle)
 {

@@ -205,7 +205,8 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         op->result = HF__SLOW;
     } else if (form == HF__FORM_ACQUIRE &&
                hf__mysql_row_is_free_for(row, &op->token)) {
-        return; /* its fence is ahead of the clock */
+        return; /* expired and not released, or its fence is not behind the
+                   clock: ACQUIRE_ANY takes it */
     } else {
         op->result = HF_BUSY;
         hf__mysql_row_tell(row, op->ret_record);
@@ -317,8 +318,8 @@ void hf__fast_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-/* If as many rows were written as the unit has, all its operations succeeded;
- * any other number does not say which of them did. */
+/* If as many rows were written as the unit has, all its operations succeeded.
+ * HF__UNDONE: none was written. A number between says not which were. */
 static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *op = u->ops[0];
@@ -440,7 +441,7 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
  * the clock, which are nearly all. They all get the same fence, so one reply
  * gives it for each. ACQUIRE_ANY handles all other cases, also taking over a
  * lock that nobody released. Reading the clock takes the server as long as all
- * the rest, so acquired_at reads it once and the columns after it use that.
+ * the rest, so the columns after acquired_at use that in place of the clock.
  */
 static int ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {

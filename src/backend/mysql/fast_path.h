@@ -21,7 +21,7 @@ enum hf__form {
     HF__FORM_RENEW,
     HF__FORM_RELEASE,
     HF__FORM_HANDOVER, /* one operation */
-    HF__FORM_ACQUIRE,  /* several alike; names that are free and have a row */
+    HF__FORM_ACQUIRE,  /* all alike; for names that are free and have a row */
     HF__FORM_ACQUIRE_ANY,
     HF__FORM_INSPECT
 };

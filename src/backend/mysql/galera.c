@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SELECT and BEGIN · UPDATE and DELETE · INSERT. */
+/* wsrep_sync_wait is the sum of 1 (SELECT, BEGIN), 2 (UPDATE, DELETE) and 4
+ * (INSERT). */
 #define SYNC_WAIT "7"
 #define SYNCED    "4"
 /* The error of a server that has no compound statements: MySQL. */

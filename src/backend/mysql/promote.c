@@ -18,7 +18,8 @@
 
 #include <inttypes.h>
 
-/* The others have this time to show their grants. */
+/* The others have this time to show that ours has all their grants; later
+ * counts as never. */
 #define PROOF_MS 2000
 
 /* If several clients do this at once, one writes and the rest find its
@@ -90,7 +91,8 @@ static int look_at(struct hf__mysql *s, struct others *o, size_t host,
     return r;
 }
 
-/* Ask each until it has shown all its grants, or until `until`; 0: ask once. */
+/* Ask each until it shows that ours has all its grants, or until `until`; 0:
+ * ask once. */
 static int look_around(struct hf__mysql *s, struct others *o,
                        const struct hf__view *ours, hf__time until)
 {
@@ -201,7 +203,7 @@ static int settle(struct hf__mysql *s, const struct others *o,
     return hf__mysql_run(s);
 }
 
-/* The epoch is ours; now ask what the others have granted. */
+/* The epoch is ours; now ask the others whether ours has all their grants. */
 static int prove(struct hf__mysql *s, struct others *o,
                  const struct hf__view *v)
 {

@@ -25,7 +25,7 @@ struct hf__mysql_row {
     int64_t kept_for;       /* µs; ≤ 0: the name is not kept */
     int64_t acquired_at;
     uint64_t broken;
-    unsigned crowd; /* HF__CROWD_… */
+    unsigned crowd; /* HF__HAS_… */
     struct hf__owner owner;
     struct hf__token freed; /* the token that was released last */
     bool took_over;         /* token's holder took over an unreleased lock */

@@ -109,8 +109,8 @@ static int set(struct hf__mysql *s, uint64_t probe)
                  "innodb_lock_wait_timeout=0,lock_wait_timeout=1,"
                  "wait_timeout=28800;"
                  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;");
-    /* Take two locks at once. The next statement checks that both are ours: on
-     * some servers the second may have released the first. */
+    /* Take two locks at once. The next packet checks that both are ours: on
+     * some servers the second releases the first. */
     hf__text_addf(&s->sql,
                   "SELECT CONNECTION_ID(),@@innodb_lock_wait_timeout,"
                   "GET_LOCK('hp.%016llxa',0),GET_LOCK('hp.%016llxb',0)",
@@ -223,8 +223,9 @@ static int check_writable(struct hf__mysql *s,
                           "any more; name the primary");
 }
 
-/* The grades of DESIGN.md §1.8. A failover forgets grants that no replica was
- * waited for. */
+/* The grade as in holdfast.h. D: the server does not write its log at each
+ * commit. C: a failover forgets grants for which no replica was waited, and so
+ * may nodes of Galera that crash together. */
 static char grade_of(const struct hf__mysql *s,
                      const struct hf__mysql_variables *server_info)
 {

@@ -16,7 +16,7 @@ enum hf__column_kind {
     HF__KIND_TEXT,
     HF__KIND_SIGNED,
     HF__KIND_UNSIGNED,
-    HF__KIND_VALUE /* NULL, or at least size bytes */
+    HF__KIND_VALUE /* a BLOB with room for size bytes, or NULL */
 };
 
 struct hf__column {

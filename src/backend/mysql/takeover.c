@@ -173,7 +173,8 @@ void hf__takeover_add(struct hf__mysql *s, const struct hf__view *ours,
     add_columns(
         &k, "holdfast_lock", true,
         "fence,token,freed,acquired_at,broken,detached,crowd,revision," OWNER);
-    /* If a fence is above the clock, the next one must be above it, too. */
+    /* Rows with a fence above the clock are copied, since the next fence must
+     * be above that one. */
     add_source(&k, "holdfast_lock",
                " OR keep_until>" HF__SQL_NOW " OR fence>=" HF__SQL_NOW
                " OR crowd<>0");

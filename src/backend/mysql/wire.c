@@ -80,7 +80,7 @@ void hf__wire_disconnect(struct hf__mysql *s)
     }
     hf__fd_leave(&w->fd);
     if (w->is_suspended || w->is_dead) {
-        /* The server does not answer, so do not wait to say goodbye. */
+        /* No answer is to be expected, so do not wait to say goodbye. */
         (void)shutdown((int)mysql_get_socket(w->handle), SHUT_RDWR);
     }
     mysql_close(w->handle);

@@ -229,8 +229,8 @@ static int fit(struct hf__ul_session *f)
                : r;
 }
 
-/* Does the server know NOWAIT? No name has the empty key, so the row does not
- * exist and it does not matter who has locked it. */
+/* Does the server know NOWAIT? No name has the empty key, so the probe locks no
+ * row. */
 static int probe(struct hf__ul_session *f)
 {
     struct hf__mysql *s = &f->mysql;

@@ -160,7 +160,7 @@ void hf__ul_write_packet(struct hf__ul_session *f,
             continue;
         }
         t->op->result = HF_EUNKNOWN;
-        t->lock->question = conn->question + 1; /* its number will be that */
+        t->lock->question = conn->question + 1; /* the number of this packet */
         t->lock->column = ++column;
         hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
                           : is_try(t)                   ? ",GET_LOCK("
@@ -303,8 +303,8 @@ static void end_claims(struct hf__ul_session *f)
     }
 }
 
-/* Give up the tasks after a refusal. If the server did not wait for a row,
- * another holder has it, so the claim is busy. */
+/* Give up the tasks after a refusal. By these two errors another holder has the
+ * row, so a claim is busy. */
 static void give_up_refused(struct hf__ul_session *f, unsigned error,
                             int result)
 {

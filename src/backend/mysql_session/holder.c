@@ -3,8 +3,9 @@
  * The scheme's table: one row for each name that was ever locked, with its
  * fence, the last holder's connection and who that was. The row informs people
  * and makes the fence rise; only the server's functions decide who has a lock.
- * The holder of the name's user lock writes the row, in a transaction of its
- * own. Called by the session's thread.
+ * The holder of the name's user lock writes the row, never in the transaction
+ * that has a lock; so does a break, which raises the fence (operate.c). Called
+ * by the session's thread.
  */
 #include "src/backend/mysql_session/session.h"
 

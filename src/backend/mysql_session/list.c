@@ -98,8 +98,9 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 
 /* ---- gc */
 
-/* Read names that were acquired idle_us ago or earlier. Each row also tells
- * whether somebody holds the lock now, since an old grant may still be held. */
+/* Read the next names. Each row tells whether the last grant is idle_us old or
+ * older, and whether somebody holds the lock now: an old grant may still be
+ * held. */
 static int scan(struct hf__ul_session *f, struct hf__ul_conn *conn,
                 const struct hf__key *prefix, const struct hf__gc *g)
 {

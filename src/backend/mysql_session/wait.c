@@ -19,7 +19,7 @@
  * intervals. */
 #define POLL_LOW_MS  50
 #define POLL_HIGH_MS 150
-/* Pause after the server failed to answer, as after a KILL QUERY. */
+/* Pause after an answer that is NULL or a deadlock, as after a KILL QUERY. */
 #define PAUSE_MS 20
 /* ER_LOCK_WAIT_TIMEOUT: the server waited for the row as long as it may. */
 #define LOCK_TIMEOUT 1205

@@ -20,8 +20,8 @@
 typedef int (*hf__scan_fn)(void *arg, const struct hf__key *,
                            struct hf__name *);
 
-/* One part of the names whose keys begin with the bytes of `prefix`: about a
- * thousand, from `at` on. */
+/* One part of the names whose keys begin with the bytes of `prefix`: as many as
+ * the store chooses, from `at` on. */
 struct hf__scan {
     const struct hf__key *prefix;
     bool is_to_clean; /* free names count too: some are forgotten */
@@ -82,8 +82,8 @@ struct hf__primitives {
     unsigned (*seen)(void *s, struct hf__watch *w[], int n);
     void (*park)(void *s, struct hf__watch *w[], int n, unsigned seen,
                  hf__time until);
-    int64_t news_ns; /* news of another holder is told no earlier, unless it is
-                        older than the wait */
+    int64_t news_ns; /* news of another holder is told only so long after the
+                        first look, unless that look sees it */
     int64_t look_ns; /* the longest sleep; 0: until the deadline */
 };
 

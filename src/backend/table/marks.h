@@ -36,9 +36,8 @@ bool hf__participant_is_alone(const struct hf__participant *g);
 bool hf__op_is_own_only(const struct hf__op *op);
 
 /* For an operation on a grant of the caller's: forget grants and tickets that
- * the record does not tell of. An operation that granted one or put it in the
- * queue would have left the record telling of it; another may have been let in
- * since. */
+ * the record does not tell of. Then it is not the record by which they were
+ * granted or queued: it was made anew, and may have let in others since. */
 void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op);
 /* Is it time to write that the claim of this ticket asked again? */
 bool hf__table_shows(const struct hf__table_name *n,

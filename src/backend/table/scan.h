@@ -14,8 +14,8 @@
 /*
  * A deleted record that is made again goes on from the clock. So the clock must
  * have passed its old value, even the clock of a statement that began before
- * the deletion and reaches the row after it. Nobody waits for the time in
- * between.
+ * the deletion and reaches the row after it. This time is for the statement's
+ * way to the row; it does not wait for a lock in between.
  */
 #define HF__SCAN_GRACE_US 20000
 

@@ -27,7 +27,7 @@ struct hf__table_head {
 
     /* Found when the session was opened: */
     bool has_wake_locks; /* it can hold several, which all sessions see */
-    uint64_t server_id;  /* of the server */
+    uint64_t server_id;  /* identifies the server */
     uint64_t mark;       /* the server lists the session by it; 0: none */
     bool has_cells;      /* the table of cells is there, and ours */
 

@@ -63,8 +63,8 @@ static int ticket_before(const struct view *v)
 
 /* ---- the grants */
 
-/* Of the grants that the claim can't stand beside, give the one that ends
- * first. */
+/* Of the running grants that may be in the claim's way, give the one that ends
+ * first. One of a slot may be, even if the claim wants a slot, too. */
 static const struct hf__participant *first_in_way(const struct view *v)
 {
     const struct hf__participants *grants = &v->name->grants;
