@@ -269,8 +269,8 @@ static bool is_address(const char *host)
            inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* The library may have made the socket blocking, so give it short time-outs. It
- * removes them itself in the end. */
+/* The library may have made the socket blocking, so give the socket short
+ * time-outs, which the library removes in the end. */
 static void shorten_waits(int fd)
 {
     struct timeval least = {.tv_usec = 1};

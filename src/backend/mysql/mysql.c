@@ -18,8 +18,8 @@
 /* A killed session ends at once, or when its disk lets it. */
 #define ENDS_MS 1000
 
-/* ---- ending a dead session: while it lives, each holds one user lock with a
- * random name, its mark */
+/* ---- ending a dead session: each session holds, while it lives, one user lock
+ * with a random name, its mark */
 
 /* *ret_id: the connection that has the mark; 0: none. */
 static int find(struct hf__mysql *s, uint64_t mark, uint64_t *ret_id)

@@ -151,8 +151,8 @@ static int learn_database(struct hf__ul_session *f, const char *name)
 }
 
 /* The lease is the time that the server waits for the next packet. If the
- * server ignores case in a database's name, the name is lowered, so that every
- * spelling gives the same. */
+ * server ignores case in a database's name, the name is put in lower case, so
+ * that every spelling gives the same. */
 static int set_lease(struct hf__ul_session *f)
 {
     struct hf__mysql *s = &f->mysql;

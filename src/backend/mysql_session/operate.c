@@ -298,8 +298,8 @@ static int kill_holder(struct hf__ul_session *f, struct hf__ul_conn *conn,
     }
 }
 
-/* If this client has the lock, prepare to release it, so that no connection
- * must end. */
+/* If the lock is on the very connection that asks, prepare to release it, so
+ * that no connection must end. */
 static bool give_back_own(struct hf__ul_session *f,
                           const struct hf__ul_conn *conn,
                           const struct hf__op *op)

@@ -152,8 +152,8 @@ void hf__ul_tell(const struct hf__ul_view *view, struct hf__record *record);
 
 /* Read the names of all tasks that are TO_LOOK. */
 void hf__ul_look(struct hf__ul_session *f);
-/* Fire the watches whose name has changed since they saw it. HF_OK, or no
- * answer. */
+/* Fire the watches whose name has changed since they saw it. HF_OK, also if no
+ * answer came in time; negative: reading failed. */
 HF_MUST_CHECK int hf__ul_look_around(struct hf__ul_session *f,
                                      struct hf__watch *const w[], int n,
                                      bool *ret_has_fired);

@@ -60,8 +60,8 @@ struct hf__primitives {
     /* NULL, or called before the commit: the claim of that ticket, whose
      * seen_us is set, asks for the name or waits. */
     void (*show)(void *s, const struct hf__participant *);
-    bool looks_first; /* load without to_change first, and again only if
-                         something changes */
+    bool looks_first; /* acquire and inspect load without to_change first, and
+                         again only if they change something */
 
     /* Call scan->fn for each name with a record in this part, and move `at`
      * on. */

@@ -20,7 +20,8 @@ static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
     return entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT;
 }
 
-/* Is the grant that ends first another one than the watch saw? */
+/* Was the name granted since the watch saw it, or does another grant end first
+ * than it saw? */
 static bool is_other(const struct hf__name *name, const struct hf__watch *w)
 {
     static const struct hf__token nobody;
