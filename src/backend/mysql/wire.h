@@ -25,7 +25,7 @@ struct hf__wire {
 /* The server's reply to one statement. */
 struct hf__reply {
     MYSQL_RES *rows;    /* or NULL; the session frees it */
-    uint64_t affected;  /* rows changed */
+    uint64_t affected;  /* rows that were deleted, or an UPDATE found */
     uint64_t insert_id; /* LAST_INSERT_ID(expr) of an UPDATE or INSERT */
     unsigned error;     /* why the server refused it; then no reply follows */
     bool is_last;

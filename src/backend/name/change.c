@@ -43,9 +43,10 @@ void hf__decision_keep(struct hf__decision *d, int64_t for_us)
 
 void hf__decision_prolong(struct hf__decision *d, struct hf__participant *g)
 {
+    /* 1 more, since now_us is rounded down. */
     g->ends_us = d->rules->ends_with_life
                      ? INT64_MAX
-                     : d->name->now_us + 1 + d->op->lease_us; /* rounded down */
+                     : d->name->now_us + 1 + d->op->lease_us;
     g->state = HF__PARTICIPANT_RUNNING;
     hf__decision_mark(d, g, HF__MARK_LEASE);
 }
