@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The OIDs of the types of arrays. */
+/* OIDs of types. */
 enum {
     BOOL = 16,
     ARRAY_OF_BYTEA = 1001,
@@ -45,8 +45,9 @@ static void put_number(struct hf__pg *s, uint32_t number)
     put(s, &number, sizeof number);
 }
 
-/* If the database's encoding is not UTF-8, the server would refuse letters that
- * it lacks, so each byte of one is sent as "?". */
+/* If the database's encoding is neither UTF-8 nor SQL_ASCII, the server would
+ * refuse letters that it lacks, so each byte that is not ASCII is sent as
+ * "?". */
 static void put_masked(struct hf__pg *s, const void *bytes, size_t length)
 {
     char *to = hf__text_extend(&s->wire.values, length);

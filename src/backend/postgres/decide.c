@@ -52,7 +52,8 @@ static int take_rows(struct hf__pg *s, const PGresult *rows,
     return hf__pg_name_read(rows, key, &s->t.name);
 }
 
-/* Read the name again. is_new: first insert a record, if there is none. */
+/* Read the name from the server. is_new: first insert a record, if there is
+ * none. */
 static int read_anew(struct hf__pg *s, const struct hf__key *key, bool is_new,
                      hf_error *err)
 {

@@ -155,8 +155,8 @@ static const struct hf__token *taker(const struct hf__op *op)
     return op->kind == HF__OP_HANDOVER ? &op->next_token : &op->token;
 }
 
-/* A detached grant has no wake lock: after its session nobody would release
- * it. */
+/* A detached grant takes no wake lock: the grant may outlive this session, the
+ * lock would not. */
 static int64_t take_wake_lock(struct hf__pg *s, const struct hf__op *op)
 {
     return op->is_detached ? 0 : hf__pg_wake_lock_take(s, taker(op));

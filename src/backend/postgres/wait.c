@@ -127,8 +127,8 @@ static bool is_refused_by(const struct hf__pg *s, const char *sqlstate)
 }
 
 /* 55P03: the lock was not to be had in time. 40P01: this session waits in a
- * circle, so that the one it waits for wakes nobody; that counts as had. Any
- * other refusal leaves unknown whether the lock was taken. */
+ * circle, so that the one it waits for wakes nobody; a wake lock then counts as
+ * had. Any other refusal leaves unknown whether the lock was taken. */
 static int take_answer(struct hf__pg *s, enum hf__question q,
                        struct hf__answer *ret_answer)
 {

@@ -28,8 +28,8 @@ struct hf__pg;
 #define HF__PG_NAME 64
 
 /* A numbered statement is prepared at its first use in a session, except behind
- * a pooler. One without a number is sent as it is, once. A parameter keeps the
- * type that it has at the first use: where one may be NULL, the text says its
+ * a pooler. One without a number is never prepared. A parameter keeps the type
+ * that it has at the first use: where one may be NULL, the text says its
  * type. */
 struct hf__pg_statement {
     int number;       /* of enum hf__pg_number; 0: none */

@@ -417,7 +417,7 @@ void hf__many_add(struct hf__bytes *bytes, struct hf__op *const ops[], int n,
 }
 
 /* An error of the whole command is each operation's. A reply that is not an
- * array of n is treated as no reply. */
+ * array of n is read as nil, which no script returns. */
 const redisReply *hf__many_reply(const redisReply *reply, int i, int n)
 {
     static const redisReply nothing = {.type = REDIS_REPLY_NIL};

@@ -264,8 +264,9 @@ static void look(struct hf__redis *s, hf__time now)
     }
 }
 
-/* Call before the session is used: it stops waiting, and the server has not
- * closed the connection. HF_OK; else it is dead and err is set. */
+/* Call before the session is used: ends its waiting, and finds out whether the
+ * server has closed the connection. HF_OK; else the session is dead and err is
+ * set. */
 static int begin(struct hf__redis *s, hf__time now, hf__time deadline,
                  hf_error *err)
 {

@@ -26,6 +26,7 @@ enum handshake {
     MARK,
     CLOCK,
     LAX,
+    /* Asked of every server again. */
     NAME,
     ID,
     KNOWN, /* which of our scripts the server knows */
@@ -76,8 +77,9 @@ static void end_stale(struct hf__peer *p)
     }
 }
 
-/* Load the scripts that the server does not know. If the user may not ask for
- * them, or load them, each text is sent at its first use. */
+/* Load the scripts that the server does not know, and kill the stale
+ * connection. If the user may not ask for scripts, or load them, each text is
+ * sent at its first use. */
 static int load_scripts(struct hf__peer *p, const redisReply *known)
 {
     size_t n = known->type == REDIS_REPLY_ARRAY ? known->elements : 0;

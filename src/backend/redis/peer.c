@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes a server from a connection through TLS and the handshake to READY, and
- * to its end. dial.c connects, handshake.c has the first commands. Then
- * sleeping until one of several servers has something to read, and the calls
- * for a single server. An interrupt ends the sleep; the interrupted command may
- * get a grace time in which to finish. Called by the session's thread.
+ * to its end. dial.c connects, handshake.c has the first commands. This file
+ * also sleeps until one of several servers has something to read, and has the
+ * calls for a single server. An interrupt ends the sleep; the interrupted
+ * command may get a grace time in which to finish. Called by the session's
+ * thread.
  */
 #include "src/backend/redis/peer.h"
 

@@ -91,7 +91,7 @@ struct hf__addresses {
     } list[HF__ADDRESSES_MAX];
 };
 
-#define HF__HANDSHAKE_MAX 32 /* the most first commands */
+#define HF__HANDSHAKE_MAX 32 /* the most commands of a handshake */
 
 struct hf__peer {
     struct hf__resp resp;
@@ -118,7 +118,8 @@ void hf__peer_init(struct hf__peer *);
 void hf__peer_start(struct hf__peer *, const struct hf__target *,
                     const struct hf__secret *, const char *allow,
                     bool may_look_up);
-/* Ask a READY Sentinel that sends no news again, without AUTH. */
+/* Send a Sentinel's commands again, except for AUTH. It must be READY, and not
+ * one that sends news. */
 void hf__peer_ask_again(struct hf__peer *);
 /* Call after poll(): does what can be done now. In READY, sends and receives
  * bytes; hf__resp_next() then has the replies. */

@@ -20,8 +20,8 @@ struct hf__subscription {
     bool was_woken;  /* the server woke it instead of others: wake those if it
                         leaves */
     bool is_asked;   /* its reply is outstanding */
-    bool is_failing; /* it was refused: fires when due, so that a claim tells
-                        why */
+    bool is_failing; /* it was refused: fires when due, so that its claim
+                        asks, and is told why */
     bool is_leaving; /* dropped: to be removed here and at the server */
     bool is_wanted;  /* the current call waits for it */
     bool has_fired;
@@ -29,7 +29,8 @@ struct hf__subscription {
 };
 
 struct hf__subscriptions {
-    struct hf__subscription *list; /* unchanged while replies are outstanding */
+    struct hf__subscription *list; /* while replies are outstanding, entries are
+                                      removed at most */
     int n;
     int room;
     char channel[HF__PREFIX_MAX + 32];

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* ---- the list, changed mostly while no reply is outstanding */
+/* ---- the list: only forget() changes it while a reply is outstanding */
 
 /* How long a claim that was woken may take to ask the server, before its wake
  * is passed on to the next waiter. */
@@ -173,14 +173,15 @@ static int take_watches(struct hf__subscriptions *p,
     return HF_OK;
 }
 
-/* Drop all watches. Those whose caller was told that they fired stay unless
- * with_told: their claims may be being tried. */
+/* Drop all watches. Those whose caller was told that they fired are marked for
+ * UNSUBSCRIBE only if with_told; else they are only removed from the list, as
+ * their claims may be being tried. */
 static void let_go(struct hf__subscriptions *p, bool with_told)
 {
     want_none(p);
     dismiss(p, with_told);
     for (int i = 0; i < p->n; i++) {
-        p->list[i].was_told = false; /* their wakes are not passed on */
+        p->list[i].was_told = false; /* so that forget() removes it */
     }
     forget(p);
 }
@@ -371,8 +372,8 @@ static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
 
 /* ---- leaving */
 
-/* Drop all watches and stop listening. Those that fired are kept unless
- * with_told, for their claims may be being tried. */
+/* Drop all watches and stop listening. With with_told the server also drops
+ * those that fired; else their claims may be being tried. */
 static int part(struct hf__redis *s, bool with_told, hf__time deadline)
 {
     struct hf__subscriptions *p = s->subscriptions;

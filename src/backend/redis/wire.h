@@ -29,8 +29,8 @@ struct hf__bytes {
 void hf__bytes_clear(struct hf__bytes *);
 void hf__bytes_fini(struct hf__bytes *);
 
-/* The arguments of one command. Their bytes belong to the caller until the
- * command is added; those of numbers and tokens are in `text`. */
+/* The arguments of one command. The caller keeps their bytes until the command
+ * is added; those of numbers and tokens are in `text`. */
 struct hf__args {
     int n;
     const char *at[HF__ARGS_MAX];

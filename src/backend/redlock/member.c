@@ -20,9 +20,9 @@
  * the commands that they belong to, and reach it in order. */
 #define SILENT_MS  2000
 #define CONNECT_MS 3000
-/* A client that only renews polls rarely: at most IDLE_MS of the time since its
- * last poll counts as silence, and members that are connecting then get
- * IDLE_TURNS_MS for their next steps. */
+/* A client that only renews polls rarely. For members that are connecting, at
+ * most IDLE_MS of the time since its last poll counts as silence, and they then
+ * get IDLE_TURNS_MS for their next steps. */
 #define IDLE_MS       500
 #define IDLE_TURNS_MS 50
 /* How long to wait for a member that is behind, but was heard just now. */
@@ -347,7 +347,8 @@ static void await_slow(struct hf__redlock *s)
     }
 }
 
-/* The session did not poll meanwhile: that is not the members' silence. */
+/* The session did not poll meanwhile, so members that are connecting could not
+ * go on: that is not their silence. */
 static void excuse(struct hf__redlock *s, int64_t idle_ns)
 {
     for (int i = 0; i < s->n; i++) {

@@ -93,7 +93,8 @@ HF_MUST_CHECK bool hf__round_turn(struct hf__redlock *s, hf__time until);
 
 /* ---- tell.c */
 
-/* Rounded up, for texts that tell people when to try again. */
+/* Rounded up, for texts that tell people when to try again; INT64_MAX, which is
+ * never, does not overflow. */
 static inline int64_t hf__seconds_left(int64_t ms)
 {
     return ms / 1000 + (ms % 1000 != 0);

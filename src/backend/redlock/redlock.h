@@ -98,7 +98,7 @@ struct hf__redlock {
     struct hf__url *url; /* owned: members connect at any time */
     char *allow;
     char mark_key[HF__PREFIX_MAX + 8]; /* the key of a member's mark */
-    int64_t longest_ms;                /* no lease may be longer */
+    int64_t longest_ms;                /* longer leases need durable members */
     bool allows_volatile;              /* a restarted member counts at once */
     int64_t margin_us;                 /* how far ahead fences are proposed */
     int agreed;                        /* grants since margin_us last changed */

@@ -189,9 +189,9 @@ static uint64_t told_fence(const struct hf__vote *v, const uint64_t *fences,
 }
 
 /*
- * The record to report: a state that a majority shows, or a grant that may have
- * a majority. If no grant can have one, some attempt is under way or was left
- * behind: nobody holds the name.
+ * The record to report: a grant that may have a majority, or else a state that
+ * most of those that answered show. If no grant can have one, some attempt is
+ * under way or was left behind: nobody holds the name.
  */
 static void look(const struct hf__vote *v, struct hf__record *ret_record)
 {
@@ -417,7 +417,8 @@ static unsigned givers(const struct hf__vote *v)
     return v->granted & v->counted;
 }
 
-/* True: a majority of those members has *ret_fence. Else it is the highest. */
+/* True: `majority` of those members or more have *ret_fence, exactly. Else it
+ * is the highest. */
 static bool agree(const uint64_t *fences, unsigned members, int majority,
                   uint64_t *ret_fence)
 {

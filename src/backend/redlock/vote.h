@@ -28,8 +28,8 @@ struct hf__vote {
     unsigned counted; /* members whose answer is counted */
     unsigned sent;    /* … that were sent the command */
     unsigned out;     /* … that have not answered */
-    unsigned heard;   /* … that answered, with whatever result */
-    unsigned granted; /* … that granted, in any round of this operation */
+    unsigned heard;   /* … that answered, even late, and without an error */
+    unsigned granted; /* … that granted, even late; not in a raise */
     unsigned blank;   /* … without a valid reply: it may be applied there */
     unsigned refused; /* … that refused, and have a record */
     uint64_t fences[HF__MEMBERS_MAX]; /* the fence that each member gave */

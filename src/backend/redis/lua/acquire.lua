@@ -2,7 +2,7 @@
 -- ACQUIRE: one attempt. ARGV: token, lease, owner as JSON, the client's mark
 -- and, as far as they differ from these defaults: the fence that a quorum
 -- proposes (0), how long to keep the name after the grant (0), mode ('x'),
--- slots (0), queueing ('never'; 'behind' shared grants, 'always').
+-- slots (0), queueing ('never'; 'behind' shared grants or slots; 'always').
 -- Replies: the fence · {'ok', fence, slot} · {'busy', is_queued, name} ·
 -- {'misfit', slots held} · {'void'}: the token was given back. The fence is
 -- negative if the claim takes over a grant that was not given back.
@@ -76,9 +76,8 @@ if mine and not mine.broken and mine.expires > now then
     return {'ok', mine.fence, mine.slot}
 end
 
--- Deletes grants whose lease is over, of which nobody can learn from now on,
--- and tickets whose claim is gone for good. True if another token's grant was
--- not given back.
+-- Deletes our old grant and those whose lease is over: from now on nobody can
+-- learn of them. True if another token's grant was not given back.
 local function forget()
     local is_left = false
     for its_token, g in pairs(at.grants) do
@@ -90,6 +89,7 @@ local function forget()
     return is_left
 end
 
+-- Deletes tickets whose claim is gone for good.
 local function forget_tickets()
     for _, its_token in ipairs(at.passed) do
         local t = at.tickets[its_token]

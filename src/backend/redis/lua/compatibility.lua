@@ -157,7 +157,7 @@ local function held_up(at, token, mode, slots)
 end
 
 -- As hf__may_enter(): 'open' and the slot (or −1), 'held', 'promised', or
--- 'misfit' and the number of slots that are held.
+-- 'misfit' and how many slots the holders share.
 local function may_enter(at, token, mode, slots)
     local entry, slot = held_up(at, token, mode, slots)
     local before = 0
@@ -182,7 +182,8 @@ end
 
 -- ---- changing
 
--- Deletes the field `crowd` if there are no shared grants and tickets any more.
+-- Deletes KEYS[3] and the field `crowd` if KEYS[4] is gone: there are no shared
+-- grants, slots or tickets any more.
 local function tidy()
     if crowd and call('EXISTS', KEYS[4]) == 0 then
         call('DEL', KEYS[3])

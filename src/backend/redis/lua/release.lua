@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- RELEASE: ends the token's grant, and its ticket. ARGV: token, the fence of
--- its grant or 0, '1' to end a keeping, too, and, if they are '1': of a
--- quorum's member, a claim of this token may still be under way, nobody was
--- ever told of its grant.
+-- its grant or 0, '1' to end a keeping, too; and, up to the last that is not
+-- '0': '1' at a quorum's member, '1' if a claim of this token may still be under
+-- way, '1' if nobody was ever told of its grant.
 -- Replies: the fence · {'ok', fence} · {'lost', why, fence of the last that was
 -- broken, name}
 -- many
@@ -80,7 +80,7 @@ if mine then
     end
 end
 if is_member and not shows then
-    bury(60000000) -- who is silent for seconds is hung up on
+    bury(60000000) -- a member is disconnected if silent for 2 s
 elseif is_unsure then
     bury(600000000)
 end

@@ -4,8 +4,8 @@
 -- number of slots), '1' if it listens. What the waiter saw before is ignored:
 -- otherwise none would come to sleep where many want a name that is never held
 -- for long.
--- Replies: {'look', is_offered}: it may enter, or its ticket is gone · {'wait',
--- µs, at most, or -1}
+-- Replies: {'look', is_offered}: it may enter, or its ticket is gone ·
+-- {'wait', for how many µs at most, or -1 if nothing limits it}
 
 local ticket, client, kind = ARGV[1], ARGV[2], ARGV[3]
 local listens = ARGV[4] == '1'

@@ -103,7 +103,7 @@ local function wake_sleepers(at)
     end
 end
 
--- `at` is what look() returned just now.
+-- `at` is the name as it is now, from look().
 local function wake(at)
     if is_there and not at.is_kept and not wake_line(at) then
         wake_sleepers(at)
