@@ -4,10 +4,10 @@
  * hosts are one server and its standbys. Each is looked at, with its share of
  * the time: the first one that takes writes may be an old primary, replaced,
  * that came back; its timeline is lower. If two hosts could both grant the same
- * lock, none is taken. Names are looked up here, as libpq would block. A host's
- * addresses are tried one after another up to the first that takes writes, and
- * one that does not answer leaves time for the next ones. Called by the
- * session's thread when it opens.
+ * lock, none is taken. Names are looked up here, which blocks, not by libpq: a
+ * host's addresses are tried one after another up to the first that takes
+ * writes, and one that does not answer leaves time for the next ones. Called by
+ * the session's thread when it opens.
  */
 #include "src/backend/postgres/target.h"
 

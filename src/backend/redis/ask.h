@@ -55,9 +55,10 @@ void hf__script_begin(struct hf__args *, enum hf__script, bool with_text,
 /* Arguments of a script that are not in the operation. */
 struct hf__ask {
     uint64_t client;   /* of the asking session; see hf__head */
-    uint64_t proposal; /* ACQUIRE, BREAK: the fence to give, unless it is far
-                          from the server's clock; 0: none. A quorum proposes
-                          one, so that its members give the same */
+    uint64_t proposal; /* ACQUIRE, BREAK: the fence to give, if it is above the
+                          server's own and not far ahead of its clock; 0: none.
+                          A quorum proposes one, so that its members give the
+                          same */
     bool recreates; /* of a quorum's member. RENEW: where nobody has the name,
                        make it ours again, with op->fence. RELEASE: keep a later
                        renewal from doing so */

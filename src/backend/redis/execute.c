@@ -148,8 +148,8 @@ static int say(struct hf__redis *s, struct round round, bool with_text,
 }
 
 /* The reply comes from a proxy to several servers, each of which has a part of
- * the names: it refuses in words that no server uses. An error in a script of
- * ours is not meant: that is one operation's. */
+ * the names: it refuses by CROSSSLOT, or in words that no server uses. An error
+ * in a script of ours is not meant: that is one operation's. */
 static bool is_too_wide(const redisReply *reply)
 {
     return strncmp(hf__redis_words(reply), "CROSSSLOT", 9) == 0 ||

@@ -26,7 +26,7 @@ enum handshake {
     MARK,
     CLOCK,
     LAX,
-    /* Asked of every server again. */
+    /* Asked of any server that is not a Sentinel. */
     NAME,
     ID,
     KNOWN, /* which of our scripts the server knows */

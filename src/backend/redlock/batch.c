@@ -16,7 +16,8 @@
 /* Without memory for more, a batch is done in parts of this size. */
 #define ROOM_LEAST 8
 
-/* Above it members accept no proposal (next_fence() of lua/seize.lua). */
+/* Stays below the 500 ms ahead of its clock up to which a member accepts a
+ * proposal (next_fence() of lua/seize.lua). */
 #define MARGIN_MAX_US   400000
 #define MARGIN_SPARE_US 200
 /* After that many grants in one round the margin is lowered by half of its

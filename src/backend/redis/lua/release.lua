@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- RELEASE: ends the token's grant, and its ticket. ARGV: token, the fence of
 -- its grant or 0, '1' to end a keeping, too; and, up to the last that is not
--- '0': '1' at a quorum's member, '1' if a claim of this token may still be under
--- way, '1' if nobody was ever told of its grant.
+-- '0': '1' at a quorum's member, '1' if a claim of this token may still be
+-- under way, '1' if nobody was ever told of its grant.
 -- Replies: the fence · {'ok', fence} · {'lost', why, fence of the last that was
 -- broken, name}
 -- many

@@ -5,7 +5,8 @@
 local FENCE_END = 9007199254740992
 
 -- As hf__fence_after(). A quorum's members should give the same fence, so its
--- proposal is accepted unless it is far from the clock.
+-- proposal is accepted if it is higher than that, and at most 0.5 s ahead of
+-- the clock.
 local function next_fence(proposal)
     local highest = top > fence and top or fence
     local after = highest + 1
