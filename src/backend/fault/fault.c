@@ -356,7 +356,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     }
     const struct hf__backend *inner =
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
-    HF_ASSERT(inner != NULL); /* decorating it found it */
+    HF_ASSERT(inner != NULL); /* it was found when it was decorated */
     s->inner = inner->of == NULL ? inner : inner->of(url);
     r = open_inner(s, url, allow, deadline, err);
     if (r != HF_OK) {
@@ -384,7 +384,7 @@ static unsigned fault_caps(const struct hf__url *url)
     const struct hf__backend *inner =
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
 
-    HF_ASSERT(inner != NULL); /* decorating it found it */
+    HF_ASSERT(inner != NULL); /* it was found when it was decorated */
     return hf__caps_of(inner, url) & ~(HF_CAP_PUSH | HF__CAP_MOVES);
 }
 

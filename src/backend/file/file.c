@@ -179,8 +179,9 @@ static int check_dir(void *state, hf_error *err)
 /* ---- what the engine asks */
 
 #define LOOK_NS (200 * HF__MS)
-/* A waiter hears of another holder this late: trying after each grant to others
- * would be useless. */
+/* A waiter is told of another holder at once if that one came before the wait,
+ * and else not earlier than this: a claim that tries after each grant to others
+ * would come for nothing. */
 #define NEWS_NS HF__SECOND
 
 static struct hf__rules rules(void *state)

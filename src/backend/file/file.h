@@ -3,13 +3,13 @@
  * A session of the file store, as the files of this folder share it. Each uses
  * those below it:
  *
- *     file.c      the directory, sessions and their calls, check()
+ *     file.c      the folder, sessions and their calls, check()
  *     cells.c     values with versions
- *     scan.c      all of the directory
- *     read.c      who is in a file
- *     write.c     what was decided, and names without a file
+ *     scan.c      all files of the folder
+ *     read.c      loading a name from its file
+ *     write.c     writing what was decided; names without a file
  *     lockfile.c  one lock's file
- *     record.c    what is in it, and who waits
+ *     record.c    its contents: the record and the queue
  *
  * Thread: the session's, except hf__local_interrupt().
  */

@@ -31,7 +31,7 @@ static int judge_grant(const struct hf__lockfile *lockfile,
     g->is_detached = r->life == 0;
     g->since_us = r->acquired_at_us;
     hf__local_lease_state(&lockfile->s->local, terms, name, g);
-    /* Only others need to know the owner. */
+    /* A token that renews, releases or raises its own grant needs no owner. */
     if (op == NULL || !hf__token_equal(&g->token, &op->token) ||
         (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&
          op->kind != HF__OP_RAISE)) {

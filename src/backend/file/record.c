@@ -284,8 +284,8 @@ int hf__file_waiters_read(struct hf__lockfile *lockfile,
     }
     r = add_all(waiters, all->ticket,
                 (int)((length - sizeof all->slots) / sizeof *all->ticket));
-    /* The file may have grown since it was opened. It is not asked if the first
-     * chunk has no tickets and there was no second one. */
+    /* The file may have grown since it was opened. Its size is not asked for if
+     * the first chunk has no tickets and there was no second one. */
     if (r == HF_OK && waiters->n_tickets == HF__WAITERS_CHUNK &&
         (waiters->n > 0 || lockfile->size > ticket_at(HF__WAITERS_CHUNK)) &&
         fstat(lockfile->fd, &st) == 0) {

@@ -38,7 +38,7 @@ struct hf__file_record {
     int64_t expires_us;
     int64_t keep_until_us;
     int64_t keep_us;
-    int64_t acquired_at_us; /* wall clock, as all that end in _at */
+    int64_t acquired_at_us; /* wall clock, as all that end in _at_us */
     int64_t freed_at_us;
     struct hf__file_id side; /* in which the life is locked */
     uint64_t life;           /* of the holder's process; 0: not bound to one */

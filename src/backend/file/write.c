@@ -78,7 +78,7 @@ int64_t hf__file_held_until(struct hf__side *side, const struct hf__key *key,
 
     if (until_us <= now_us) {
         until_us = until_of(side, key);
-        /* We never write a later time; the page may have been overwritten. */
+        /* No lease ends later; the page may have been overwritten. */
         if (until_us > now_us + HF_LEASE_MAX_MS * INT64_C(1000)) {
             until_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
         }

@@ -128,8 +128,9 @@ static int64_t left_of(int64_t lasts_us, const struct hf__terms *terms,
                : lasts_us - (name->wall_us - terms->since_us);
 }
 
-/* By the clock of the boot in which it began; after a restart by the wall
- * clock, bounded on both sides: the result is never above keep_us. */
+/* How long the name is still kept, by the clock of the boot in which that
+ * began; after a restart by the wall clock, and then never above keep_us, nor
+ * above 0 if that clock is behind the grant. */
 static int64_t kept_for(const struct hf__local *s,
                         const struct hf__terms *terms,
                         const struct hf__name *name)
@@ -220,8 +221,8 @@ static enum hf__participant_state by_last_seen(const struct hf__local *s,
                : HF__PARTICIPANT_ENDED;
 }
 
-/* Where the time last seen is by the clock of another time namespace, only the
- * locked byte of the process counts. */
+/* A ticket of another clock (another boot or time namespace) is judged only by
+ * the locked byte of its process. */
 void hf__local_ticket_state(const struct hf__local *s, int64_t now_us,
                             struct hf__participant *t)
 {

@@ -82,8 +82,8 @@ void hf__local_lease_state(const struct hf__local *, const struct hf__terms *,
 void hf__local_ticket_state(const struct hf__local *, int64_t now_us,
                             struct hf__participant *);
 /* Copy a text of a record that may have been edited by hand; a text that is not
- * UTF-8 becomes empty. At most from_size bytes, and fewer than `size`, are
- * read. */
+ * UTF-8 becomes empty. At most from_size bytes are read, and fewer than `size`
+ * copied. */
 void hf__local_copy_text(char *to, size_t size, const char *from,
                          size_t from_size);
 void hf__local_read_owner(const struct hf__owner *from, struct hf__owner *to);

@@ -96,7 +96,7 @@ static void memory_close(void *state)
             s->life->until = hf__after_ms(hf__now(), s->life->timeout_ms);
             s->life = NULL;
         }
-        hf__unpark(&s->store->changed); /* waiters for its end know when */
+        hf__unpark(&s->store->changed); /* waiters learn when its life ends */
         s->store->sessions--;
         s->store = NULL;
         hf__mem_sweep();
@@ -110,9 +110,9 @@ static const char *const options[] = {"session_timeout", NULL};
      HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
      HF_CAP_SLOTS | HF_CAP_PUSH | HF_CAP_CELLS)
 
-/* With session_timeout the store is like a server that has sessions. It then
- * lacks what a grant needs to outlive its session, and a waiter leaves a ticket
- * that stands in the queue. */
+/* With session_timeout the store is like a server that has sessions. A grant
+ * then cannot outlive its client, go to another token, or keep the name closed
+ * after it, and every waiter has a ticket in the queue. */
 static unsigned memory_caps(const struct hf__url *url)
 {
     if (hf__url_option(url, "session_timeout") == NULL) {

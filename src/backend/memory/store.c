@@ -3,7 +3,8 @@
  * The memory: stores and their contents: finding a store, judging which of its
  * records still count, the primitives of the engine and cell(), and freeing a
  * store once nothing in it can matter any more. Thread: any, under the mutex of
- * hf__mem_stores, which the calls for cells lock themselves.
+ * hf__mem_stores. The begin() of the primitives locks it, and so do the calls
+ * for cells.
  */
 #include "src/backend/memory/store.h"
 

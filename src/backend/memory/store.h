@@ -8,7 +8,8 @@
  * their client: they last while it has a session open, and for the timeout
  * after the last was closed, as if its connection was cut. A forked child has
  * none of its parent's stores. Everything here is called under the mutex of
- * hf__mem_stores.
+ * hf__mem_stores, except begin() of the primitives and the calls for cells,
+ * which lock it.
  */
 #ifndef HF_BACKEND_MEMORY_STORE_H
 #define HF_BACKEND_MEMORY_STORE_H
@@ -25,7 +26,7 @@
 /* A client whose grants end with it. */
 struct hf__mem_life {
     struct hf__link link; /* in the store's lives */
-    uint64_t number;      /* the life of its grants */
+    uint64_t number;      /* its grants have this as their life */
     uint64_t client;      /* 0: of one session alone */
     int64_t timeout_ms;
     unsigned sessions;
@@ -81,7 +82,7 @@ struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
                                    const struct hf__key *);
 extern const struct hf__primitives hf__mem_primitives;
 
-/* As backend.h says. */
+/* As backend.h says; called without the mutex, as is the next. */
 int hf__mem_cell(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);
 /* Delete the tombstones under that prefix. */
 void hf__mem_clean_cells(struct hf__mem_store *, const struct hf__key *prefix,

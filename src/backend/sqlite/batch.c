@@ -132,12 +132,13 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
         settle(s, ops, n);
         return HF_OK;
     }
-    /* This gives the next try room: a caller that asks again, for the outcome
-     * of this one is unknown. */
+    /* Make room for the caller's next try: it asks again, as the outcome of
+     * this one is unknown. */
     if (txn.is_unknown && txn.is_modest && hf__sql_is_full(s, rc)) {
         hf__side_drop_ballast(s->local.side);
     }
-    /* Did it fail because of the database, not because of one operation? */
+    /* Would halves fail too, because the database is the reason and not one of
+     * the operations? */
     if (n == 1 || txn.is_unknown || rc == HF__SQLITE_RAISE_FIRST ||
         (rc & 0xff) == SQLITE_BUSY || hf__sql_is_fatal(s, rc)) {
         return fail_all(s, ops, n, &txn, rc);

@@ -20,7 +20,8 @@
 
 enum { VERSION, WRITER, VALUE, IS_SOUND }; /* columns */
 
-/* A row that was edited with the sqlite3 shell is never written over. */
+/* A row that makes no sense, such as an edit with the sqlite3 shell may leave,
+ * is never written over. */
 static int damaged(const struct hf__sqlite *s, const struct hf__cell_op *op)
 {
     return hf__fail(op->err, HF_EPROTO,

@@ -249,7 +249,8 @@ static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
 
 /* ---- rows: tickets */
 
-/* An unreadable ticket is dropped, so that it blocks no queue. */
+/* A ticket without a readable token is skipped, and one without a readable mode
+ * counts as ended, so that neither blocks the queue. */
 static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
                        bool with_owner)
 {

@@ -79,9 +79,9 @@ static int settle(struct hf__sqlite *s, const struct hf__open_lock *open_lock,
     return r;
 }
 
-/* The last session to close may have removed the log and the index, as a shell
- * does. In a store that existed before, the ballast makes room for them,
- * because the locks held in it must be renewed. */
+/* Another program that was the last to close the database, such as a shell, may
+ * have removed the log and the index. In a store that existed before, the
+ * ballast makes room for them, because the locks held in it must be renewed. */
 static int make_log(struct hf__sqlite *s, bool was_there, hf_error *err)
 {
     hf_error why = HF_ERROR_INIT;

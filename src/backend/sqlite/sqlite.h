@@ -7,13 +7,13 @@
  *     batch.c        execute()
  *     store.c        what the engine asks, list(), gc()
  *     cells.c        values with versions
- *     read.c         a name: who is there
- *     commit.c       a name: what was decided
+ *     read.c         loading a name
+ *     commit.c       writing what was decided of a name
  *     connect.c      opening a connection, and the tables
  *     vfs.c          whose file it is, and what SQLite may open
- *     transaction.c  its clocks, blocks and fences
+ *     transaction.c  a transaction: clocks, disk blocks, fences
  *     sql.c          the statements
- *     dir.c          the directory, its files, the open lock
+ *     dir.c          the folder, its files, the open lock
  *     write_queue.c  writers in order
  *
  * Thread: the session's, except hf__local_interrupt().
@@ -64,7 +64,7 @@ struct hf__sqlite {
     struct hf__local local; /* its parker also sleeps for the busy handler */
     struct hf__sqlite_dir sqlite_dir;
     struct hf__sqlite_dir_watch watch;
-    struct hf__connection *db; /* only while a call runs; see sql.h */
+    struct hf__connection *db; /* of the running, or a failed call; see sql.h */
     bool is_open;
     char life[64]; /* this process as records name it: "dev:ino:" of the side
                       file and HF__LIFE_DIGITS digits of its life */
@@ -106,8 +106,8 @@ int hf__sqlite_load(void *s, const struct hf__key *, const struct hf__op *,
                     bool to_change, struct hf__name **ret_name, hf_error *);
 void hf__sqlite_put_down(void *s);
 
-/* How much of a name is read. A name held by one grant with no queue costs one
- * row, whatever is asked for. */
+/* How much of a name is read. A name without a queue that is free, or has one
+ * exclusive grant, costs one row, whatever is asked for. */
 enum hf__extent {
     HF__ALL_OF_IT,
     HF__WHAT_MATTERS /* only what the operation needs if all goes well; the name

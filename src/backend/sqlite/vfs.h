@@ -19,14 +19,16 @@
 #define HF__SQLITE_APPLICATION_ID 1212574827 /* "HFlk" */
 
 /* Check the header; changes nothing. HF_OK, also if there is no file;
- * HF_EPROTO: not a database, or another program's; HF_EUNSAFE: it was taken out
- * of WAL mode and has a journal that may count; HF_EINVAL: the path is too long
- * for SQLite; HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
+ * HF_EPROTO: not a database, or another program's; HF_EINVAL: the path is too
+ * long for SQLite; HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
 HF_MUST_CHECK int hf__header_look(const struct hf__sqlite_dir *sqlite_dir,
                                   hf_error *err);
 /* With the open lock held, and log and index in place: turn an empty file into
  * an empty database in WAL mode, and put a database that was taken out of WAL
- * mode back into it. Results as hf__header_look(). */
+ * mode back into it. HF_OK; HF_EPROTO as above; HF_EUNSAFE: it was taken out of
+ * WAL mode and has a journal that may count, or as hf__sqlite_dir_make_log();
+ * HF_EUNAVAIL, also if another program has it locked until the deadline;
+ * HF_EAUTH, HF_ENOMEM. */
 HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
                                      hf__time deadline, hf_error *err);
 
@@ -34,9 +36,9 @@ HF_MUST_CHECK int hf__header_prepare(const struct hf__sqlite_dir *sqlite_dir,
 HF_MUST_CHECK int
 hf__header_fail_foreign(const struct hf__sqlite_dir *sqlite_dir, hf_error *err);
 
-/* As sqlite3_open_v2(), for an absolute path, with SQLite's own VFS less one
- * thing: by name it finds, opens and deletes only the database and its
- * write-ahead log. SQLite plays a rollback journal back before it has read a
+/* As sqlite3_open_v2(), for an absolute path, with SQLite's own VFS except that
+ * by name it finds, opens and deletes only the database and its write-ahead
+ * log. SQLite plays a rollback journal back before it has read a
  * byte of the database, whoever made it, and deletes the further file that the
  * journal names. A database in WAL mode never has a journal that counts, so
  * ours is opened as if there were none. Temporary files still work: SQLite
