@@ -139,7 +139,7 @@ int hf__rows_fail(struct hf__rows *s, unsigned error)
     return r;
 }
 
-enum { BINARY = 63 /* the character set of bytes, which have none */ };
+enum { BINARY = 63 /* charsetnr of values without a character set */ };
 
 static bool is_whole(const MYSQL_FIELD *field)
 {

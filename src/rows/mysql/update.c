@@ -364,7 +364,8 @@ static int write_row(struct update *w)
         return mysql_affected_rows(s->db) == 1 ? HF_OK
                                                : hf__change_conflict(&w->c);
     }
-    /* In a transaction the write ended with the connection. */
+    /* In a transaction the write was undone with the connection, unless the
+     * client library sent it again on a new one. */
     if (!hf__rows_may_be_done(error) ||
         (s->is_inside && mysql_thread_id(s->db) == s->thread)) {
         return hf__rows_fail(s, error);

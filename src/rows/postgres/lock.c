@@ -9,9 +9,10 @@
  * snapshot sees that, and the new row is asked for. The look also tells a row
  * that was skipped from one that does not exist.
  *
- * SET LOCAL ends with its savepoint or transaction. Only where the savepoint is
- * released must the setting be put back by hand: it would last until the
- * caller's transaction ends. Thread: the caller's.
+ * SET LOCAL ends with its transaction, or when its savepoint is rolled back. So
+ * the setting must be put back by hand only where the savepoint is released and
+ * its work kept: it would last until the caller's transaction ends. Thread: the
+ * caller's.
  */
 #include "src/rows/postgres/lock.h"
 #include "src/base/error.h"
