@@ -4,10 +4,10 @@
  * SEQPACKET socket, so that it arrives whole or not at all. Nothing here
  * blocks, because a stopped wrapper must not hold up its guardian. For a
  * deadline D, TERM is due at D - margin - grace and KILL at D - margin; with
- * --on-lost kill there is no TERM, with ignore neither. The command's variables
- * are here, too (`help run` explains them): the store's password is removed
- * unless the command asked for it. Thread: main of either process; the
- * functions of time: any.
+ * --on-lost kill there is no TERM, with --on-lost ignore neither TERM nor KILL.
+ * The command's variables are here, too (`help run` explains them): the store's
+ * password is removed without --pass-password. Thread: main of either process;
+ * the functions of time: any.
  */
 #include "src/cli/channel.h"
 #include "src/cli/clock.h"

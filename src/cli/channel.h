@@ -66,8 +66,8 @@ enum cli_news {
                               value: how many SIGCONTs of the wrapper came
                               before */
     CLI_CHANNEL_CONTINUED, /* the command was continued */
-    CLI_CHANNEL_LAPSED,    /* the deadline is near: the command is being ended
-                            */
+    CLI_CHANNEL_LAPSED,    /* the deadline is near or passed; without --on-lost
+                              ignore the command is being ended */
     CLI_CHANNEL_OVERRUN,   /* the time of --max-run is over: the command is
                               being ended */
     CLI_CHANNEL_EXITED,    /* number: status as of wait() */

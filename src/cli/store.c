@@ -292,8 +292,8 @@ static bool is_network(const char *path)
     return false;
 }
 
-/* Check that the path is our own folder, not a link, without a mode of
- * `refused`. */
+/* Check that the path is our own folder, not a link, with no mode bit of
+ * `refused`. Says what is wrong. */
 static bool is_safe(const char *path, mode_t refused)
 {
     struct stat st;

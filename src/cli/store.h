@@ -35,8 +35,8 @@ struct cli_store {
     hf_level level; /* level of the library's log */
 };
 
-/* Choose the store as DESIGN.md §7 says. Returns 0, or the exit code after
- * having said what is wrong. */
+/* Choose the store, in the order that store.c gives. Returns 0, or the exit
+ * code after having said what is wrong. */
 int cli_store_choose(const struct cli_options *, struct cli_store *);
 void cli_store_fini(struct cli_store *);
 

@@ -271,10 +271,10 @@ int cli_scan(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
     return 0;
 }
 
-/* A round stops after this time and the next one begins at the root, because a
- * tree may grow as fast as it is walked. Of our own list, which grows by
- * orphans, at least OWN_MIN are visited: when they are dead and reaped, the
- * next ones are first. */
+/* A round gives this time to our own list, and as much to the rest of the tree.
+ * The next round begins at the root, because a tree may grow as fast as it is
+ * walked. Of our own list, which grows by orphans, at least OWN_MIN are
+ * visited: when they are dead and reaped, the next ones are first. */
 #define ROUND_MS 100
 #define OWN_MIN  256
 

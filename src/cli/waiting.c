@@ -141,13 +141,11 @@ void cli_failure_name(const struct cli_options *o,
     }
 }
 
-#define FIRST_MS 300
-#define HOLDER_MS                                                              \
-    2000 /* the first line waits so long for the holder to be                  \
-            known */
-#define POLL_MS 50
-#define LIVE_MS 1000
-#define LINE_MS 60000
+#define FIRST_MS  300
+#define HOLDER_MS 2000 /* how long the first line waits for its holder */
+#define POLL_MS   50
+#define LIVE_MS   1000
+#define LINE_MS   60000
 
 static void look(void *arg)
 {

@@ -184,7 +184,8 @@ static void job_stop_all(pid_t job)
 
 /* The deadline is sent again at least this often while it moves. */
 #define TICK_MAX_MS 1000
-/* The same with a terminal, to notice when the foreground becomes ours. */
+/* With a terminal a turn comes at least this often, to notice when the
+ * foreground becomes ours. */
 #define TICK_TERMINAL_MS 200
 /* The most dead children, and the most signals, that one turn takes, so that a
  * flood of them does not keep us from renewing. */
@@ -317,8 +318,7 @@ static void handle_message(struct cli_wrapper *w,
         w->exec_errno = message->head.number;
         break;
     case CLI_CHANNEL_STOPPED:
-        if (message->head.value == w->conts) { /* otherwise it was continued
-                                                  since */
+        if (message->head.value == w->conts) { /* else it runs again */
             handle_stop(w, message->head.number);
         }
         break;
