@@ -55,7 +55,7 @@ struct sale {
     const struct way *way;
     const struct shop *shop;
     const char *url;   /* URL of the locks and cells */
-    const char *place; /* place of the shop */
+    const char *place; /* the shop's database, see stock_shop.h */
     int clients;
     int products;
     int units; /* units of all products together */

@@ -96,9 +96,8 @@ static void commit(void *db)
     run(db, "COMMIT");
 }
 
-/* The fence refuses a holder that writes after its successor. The stock that
- * was read refuses one that writes after a late holder, but before its own
- * successor. */
+/* The fence refuses a late holder that writes after its successor. If the late
+ * one writes first, the stock that was read refuses the successor. */
 static bool sell_guarded(void *db, int product, int left,
                          unsigned long long fence)
 {

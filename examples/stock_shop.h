@@ -2,7 +2,7 @@
 /*
  * A shop: a table with the stock of each product, in the example's own
  * database. It knows nothing of Holdfast, except that one kind of shop uses its
- * calls for row locks. Any failure ends the program.
+ * calls for rows. Any failure ends the program.
  */
 #ifndef EXAMPLES_STOCK_SHOP_H
 #define EXAMPLES_STOCK_SHOP_H

@@ -139,7 +139,7 @@ static int sell_by_lease(struct seller *s, int product, int *ret_unit)
                   s->shop->sell_guarded(s->db, product, *ret_unit,
                                         (unsigned long long)hf_fence(lock));
         s->refused +=
-            !is_done; /* the seller was away for longer than its lease */
+            !is_done; /* a seller was away for longer than its lease */
         hf_free(lock);
     }
     return *ret_unit > 0 ? SOLD : SOLD_OUT;
