@@ -5,10 +5,10 @@
  * itself now and then, because nobody reports a killed holder, and a wake-up
  * may go to a waiter that was killed. A waiter in the queue sleeps on the word
  * of its ticket, so a hand-over wakes one waiter and not the whole queue.
- * Grants and tickets are judged by the boot clock or, for those of another
- * clock, by whether the kernel says that the holder lives. check() describes
- * files. The stores read their records themselves. Called by the session's
- * thread.
+ * Grants and tickets are judged by the boot clock; those of another clock by
+ * whether the kernel says that the holder lives, or by the wall clock if they
+ * are of another boot and depend on no process. check() describes files. The
+ * stores read their records themselves. Called by the session's thread.
  */
 #include "src/backend/local/local.h"
 

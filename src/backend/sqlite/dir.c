@@ -23,8 +23,9 @@
 
 static struct hf__fork_list sides;
 
-/* Version 2 came with stamps and databases of format 2; since version 3 the
- * layout and the locked bytes are those of the file stores. */
+/* Version 2 came with the times when waiters were last seen, and with databases
+ * of format 2; since version 3 the layout and the locked bytes are those of the
+ * file stores. */
 static const struct hf__side_kind side_kind = {
     .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
              .version = 3,

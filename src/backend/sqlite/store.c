@@ -48,7 +48,7 @@ static int look_around(void *state, hf_error *err)
 
 /* One transaction scans this many names. */
 #define CHUNK 128
-/* One call runs this many such transactions. */
+/* One call of gc() runs this many transactions at most. */
 #define CHUNKS 16
 
 struct names {
@@ -111,7 +111,7 @@ static void move_on(struct hf__scan *scan, const struct names *names)
     }
 }
 
-/* All names are read from one state of the database. */
+/* The names of one call are read from one state of the database. */
 static int scan_names(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__sqlite *s = state;
