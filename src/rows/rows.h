@@ -96,8 +96,8 @@ HF_MUST_CHECK int hf__change_ask(struct hf__change *);
 /* Fail with HF_CONFLICT. */
 HF_MUST_CHECK int hf__change_conflict(struct hf__change *);
 /* Call attempt until it ends with another status than HF_CONFLICT or
- * HF_DEADLOCK, as often as the update allows; is_once: only once. Counts the
- * tries in the info. */
+ * HF_DEADLOCK, as often as the update's retries and for as long as its limit_ms
+ * allow; is_once: only once. Counts the tries in the info. */
 HF_MUST_CHECK int hf__change_attempts(struct hf__change *, bool is_once,
                                       int (*attempt)(void *), void *arg);
 
