@@ -268,7 +268,7 @@ int cli_token_write(const struct cli_options *o, const char *token,
         is_written && (may_replace ? atomic_file_replace(draft, o->token_file)
                                    : !link(draft, o->token_file));
     code = errno;
-    /* A rename already removed the draft. */
+    /* A link or a failure leaves the draft; after a rename it is gone. */
     (void)unlink(draft);
     errno = code;
     return is_written ? 0 : -1;

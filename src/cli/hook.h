@@ -29,8 +29,8 @@ struct cli_ending {
 /* Send a signal to the command's group. */
 void cli_ending_pass(const struct cli_ending *, int number);
 /* Send TERM, then CONT, to the group at once and to all other processes in the
- * tree, until that time or for half a second. `is_naming`: the command ended;
- * name the processes that are left. */
+ * tree; stop at until_ns, and after half a second at the latest. `is_naming`:
+ * the command ended; name the processes that are left. */
 void cli_ending_ask(struct cli_ending *, int64_t until_ns, bool is_naming);
 /* Send KILL to all processes, in one round. Returns how many were found,
  * zombies included; 0: no process is left; also 0 if /proc cannot be read. */

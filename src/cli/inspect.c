@@ -382,7 +382,7 @@ static void add_row(struct cli_text *text, const char *key, const char *word)
     cli_text_add(text, "\n");
 }
 
-/* Add one holder. Of one among several only what tells them apart is shown. */
+/* Add one holder, with what the store knows of it. */
 static void add_holder(struct cli_text *text, const hf_info *info)
 {
     int64_t since_us = hf_info_acquired_us(info);
