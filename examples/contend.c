@@ -107,7 +107,8 @@ void work(hf_client *client, hf_lock *lock, int ms)
     hf_free(lock);
 }
 
-/* Try once, with some patience. False: the store has failed, so give up. */
+/* Try once, with some patience. False: the store failed or the wait was
+ * cancelled, so give up. */
 static bool take_turn(struct worker *w, hf_client *client)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
