@@ -92,7 +92,7 @@ static bool is_unknown(const struct hf__file_record *r)
     return memcmp(r->magic, magic, sizeof magic) == 0 && r->version != VERSION;
 }
 
-/* Whoever may write the file can have sealed any times. */
+/* A user who may write the file can have sealed any times in it. */
 static void bound_times(struct hf__file_record *r)
 {
     r->expires_us = hf__time_bounded(r->expires_us);

@@ -80,8 +80,8 @@ struct hf__side {
     uint64_t life;
     struct hf__held held;
     struct hf__wake_view wake_view;
-    struct hf__mutex lock; /* the store's own, for what its sessions */
-    struct hf__link idle;  /* leave each other */
+    struct hf__mutex lock; /* of `idle` */
+    struct hf__link idle;  /* what the store's sessions leave for each other */
 };
 
 /* Open the file, or create it, and check it. HF_OK, HF_EAUTH, HF_EUNAVAIL (disk
