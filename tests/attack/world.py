@@ -106,6 +106,7 @@ class World:
         self.excuses = None     # by act, other than the attack's
         self.servers = []       # that were started: net.Server
         self.is_over = threading.Event()
+        self.is_removed = False
         self.lay_bait()
 
     def path(self, name):
@@ -221,7 +222,9 @@ class World:
         shutil.copy(self.log.path, to)
 
     def remove(self):
-        os.close(self.log.fd)
+        with self.lock:
+            self.is_removed = True
+            os.close(self.log.fd)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -363,5 +366,7 @@ class Tormentor(threading.Thread):
         # Of what was waited for, the number may be another's by now, and
         # send_signal() then sends nothing.
         with self.world.lock:   # said in the order in which it is sent
+            if self.world.is_removed:   # the log's number is another's
+                return
             self.world.log.say('hit', 'cont', p.name)
             p.send_signal(signal.SIGCONT)
