@@ -147,6 +147,24 @@ TEST(a_half_written_grant_of_a_living_holder_is_not_undone)
     EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
 }
 
+/* … nor where the side file has lost until when the holder may hold. */
+TEST(a_half_written_grant_is_not_undone_beside_a_side_file_that_was_cut)
+{
+    struct stage *stage = stage_new();
+    pid_t holder;
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    holder = start_ready(hold_job, stage, 60000);
+    cut_side_file();
+    tear_newest(file_of(JOB));
+    EXPECT_IS(acquire(&me, "job", 60000), HF_EPROTO);
+    EXPECT_HAS(me.error.text, "somebody holds the lock");
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+}
+
 TEST(a_copy_is_no_lock)
 {
     PEER(me);

@@ -105,6 +105,19 @@ TEST(a_file_deleted_while_its_holder_dies_is_free)
     EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->last_fence));
 }
 
+TEST(a_file_deleted_beside_a_side_file_that_was_cut_lets_nobody_in)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start_ready(hold_job, stage, 60000);
+    PEER(me);
+
+    cut_side_file();
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
 TEST(a_file_deleted_while_its_holder_is_stopped_is_free_after_the_lease)
 {
     struct stage *stage = stage_new();

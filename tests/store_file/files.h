@@ -18,5 +18,7 @@ int break_it(struct peer *p, const char *name, uint64_t fence);
 
 void read_slots(const char *path, struct hf__file_slots *ret_slots);
 void write_bytes(const char *path, const void *bytes, size_t length);
+/* The second half of the side file is gone, as by a hand or a full disk. */
+void cut_side_file(void);
 
 #endif

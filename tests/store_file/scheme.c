@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const store_scheme = "file";
@@ -39,6 +40,15 @@ void write_bytes(const char *path, const void *bytes, size_t length)
     EXPECT(fd >= 0);
     EXPECT_IS(write(fd, bytes, length), length);
     (void)close(fd);
+}
+
+void cut_side_file(void)
+{
+    const char *path = file_of(".holdfast");
+    struct stat st;
+
+    EXPECT_IS(stat(path, &st), 0);
+    EXPECT_IS(truncate(path, st.st_size / 2), 0);
 }
 
 int break_it(struct peer *p, const char *name, uint64_t fence)

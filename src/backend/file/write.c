@@ -74,19 +74,20 @@ static int note_until(struct hf__side *side, const struct hf__key *key,
 int64_t hf__file_held_until(struct hf__side *side, const struct hf__key *key,
                             const struct hf__token *mine, int64_t now_us)
 {
-    int64_t until_us = hf__held_until(&side->held, key, mine);
+    struct hf__held *held = &side->held;
+    int64_t latest_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
+    int64_t ends_us = hf__held_until(held, key, mine);
 
-    if (until_us <= now_us) {
-        until_us = until_of(side, key);
-        /* No lease ends later; the page may have been overwritten. */
-        if (until_us > now_us + HF_LEASE_MAX_MS * INT64_C(1000)) {
-            until_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
+    if (ends_us <= now_us) {
+        ends_us = until_of(side, key);
+        /* No lease ends later than that: the page was overwritten. Without a
+         * time it may have been cut off, and only a holder's byte counts. */
+        if (ends_us <= 0 || ends_us > latest_us) {
+            ends_us = latest_us;
         }
-        if (until_us > now_us && !hf__held_elsewhere(&side->held, key)) {
-            until_us = 0;
-        }
+        return ends_us > now_us && hf__held_elsewhere(held, key) ? ends_us : 0;
     }
-    return until_us > now_us ? until_us : 0;
+    return ends_us;
 }
 
 /* ---- the record */
