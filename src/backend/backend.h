@@ -210,7 +210,7 @@ struct hf__backend {
     const char *const *options; /* own URL options, NULL-ended */
     bool has_no_sigpipe;  /* it works on memory and files, or its sockets raise
                              none: it saves four system calls a call */
-    bool has_kinds_apart; /* each kind of a batch is a commit; MySQL alone */
+    bool has_kinds_apart; /* each kind of a batch is a commit of its own */
 
     /* Optional, for a URL whose options are still unchecked: which of several
      * stores it means, which serves all calls of the session; and its caps. */
