@@ -38,8 +38,8 @@ struct hf__zk {
 
 /* ---- wait.c, listen.c, list.c, cells.c: as backend.h says */
 
-int hf__zk_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
-                hf_error *err);
+int hf__zk_wait(void *state, struct hf__watch *requests[], int n,
+                hf__time deadline, hf_error *err);
 int hf__zk_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
                   hf_error *err);
 int hf__zk_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
