@@ -172,11 +172,16 @@ static void hold_by_late_answers(const char *scheme, int64_t late_ms)
     AUTO_PROXY *p = start_proxy();
     AUTO_CLIENT *alice = NULL;
     hf_lock *locks[N];
+    char options[50];
     int64_t start;
     uint64_t counted;
 
     choose_scheme(scheme);
-    alice = open_by(hf__proxy_port(p), "tls=off");
+    /* As long beside the lease as by default, on a slow machine, too: one
+     * answer may wait for another. */
+    snprintf(options, sizeof options, "tls=off&io_timeout=%dms",
+             (int)patience(5000));
+    alice = open_by(hf__proxy_port(p), options);
     for (int i = 0; i < N; i++) {
         locks[i] = acquire(alice, names[i]);
         hf__test_pause_ms(session_ms() / 10); /* they are not due together */
